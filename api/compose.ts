@@ -1,8 +1,14 @@
 import type { Logger } from 'pino';
+import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
 import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
+import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
+import { namedRoots } from '#adapters/sources/named-roots.ts';
+import type { SourceProvider } from '#adapters/sources/provider.ts';
+import { providers } from '#adapters/sources/providers.ts';
+import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
 import { openCredential } from '#domain/capabilities/credentials/open-credential.ts';
 import { createPresidio } from '#adapters/governance/presidio.ts';
 import { createRedactionThreads, gatewayRedaction } from '#adapters/governance/redaction-threads.ts';
@@ -24,6 +30,7 @@ import { createOrm } from '#domain/operations/schema/orm.ts';
 import { ensureRestrictedRole } from '#domain/foundation/persistence/ensure-restricted-role.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { ResponseRows } from '#domain/responses/store/response-rows.ts';
+import type { SourceProviders } from '#domain/knowledge/connectors/source-providers.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { OidcClient } from '#domain/identity/sign-in/oidc-client.ts';
 import type { WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
@@ -32,6 +39,7 @@ import { createDispatcher, relayPauseMs, startRelay } from '#temporal/dispatcher
 import { pacedDispatcher } from '#temporal/paced-dispatcher.ts';
 import { createWorkflowReader } from '#temporal/workflow-reader.ts';
 import type { OpenStreams } from './sse/response-stream.ts';
+import { CheckPlaces } from './limits/check-places.ts';
 import { SearchPlaces } from './limits/search-places.ts';
 import { StreamHub } from './sse/stream-hub.ts';
 import { StreamPlaces } from './sse/stream-places.ts';
@@ -49,6 +57,9 @@ export interface GatewayDependencies {
   longTexts: LongTextRedactor;
   oidc: OidcClient;
   searchPlaces: SearchPlaces;
+  /** Sources of connectors, which the gateway only checks. */
+  sources: SourceProviders;
+  checkPlaces: CheckPlaces;
   /** Omitted: searches are by keyword. */
   embedders?: Embedders | undefined;
   workflows: WorkflowReader;
@@ -75,8 +86,13 @@ export interface Gateway extends GatewayDependencies {
 /**
  * Wires a gateway by hand, top to bottom. Nothing is connected before `start`.
  * @param sendInstead replaces the dispatcher that sends to Temporal after a commit
+ * @param sourceProviders replaces the providers of sources
  */
-export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gateway {
+export function assemble(
+  config: GatewayConfig,
+  sendInstead?: Dispatcher,
+  sourceProviders: readonly SourceProvider[] = providers,
+): Gateway {
   const logger = createLogger('gateway', config.LOG_LEVEL);
   const telemetry = createTelemetry();
   const watch = new ConnectionWatch(() => telemetry.hungCall({ target: 'postgresql' }));
@@ -100,16 +116,16 @@ export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gatew
   const hub = new StreamHub(database, logger, credentialCache);
   const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded: telemetry.answerCutOff };
   const unitOfWork = new UnitOfWork(orm, sendAfterCommit(sendInstead ?? paced));
+  const openStored = (use: CredentialUse) =>
+    unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use));
+  const stored = createStoredCredentials({ ...egress, open: openStored });
   const builtin = createBuiltinModel(modelFilesSource(config, process.env));
   const embedders = createEmbedders({
     ...egress,
     builtin,
     // Of vendors' keys, the gateway uses stored ones only.
     credential: () => undefined,
-    stored: createStoredCredentials({
-      ...egress,
-      open: (use) => unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use)),
-    }),
+    stored,
   });
   let relay: ReturnType<typeof startRelay> | null = null;
   return {
@@ -125,6 +141,15 @@ export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gatew
     longTexts: createRedactionThreads(secrets, gatewayRedaction),
     oidc: createOidcClient(egress),
     searchPlaces: new SearchPlaces(),
+    sources: createSourceProviders({
+      ...egress,
+      connect: createGuardedConnect(config.EGRESS_ALLOW),
+      roots: namedRoots(config.CONNECTOR_ROOTS),
+      openCredential: openStored,
+      stored,
+      providers: sourceProviders,
+    }),
+    checkPlaces: new CheckPlaces(),
     workflows: createWorkflowReader(client),
     hub,
     telemetry,

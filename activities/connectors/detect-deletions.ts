@@ -59,7 +59,9 @@ async function detectSlice(
     const gone: typeof missing = [];
     for (let at = 0; at < missing.length; at += parallel) {
       const group = missing.slice(at, at + parallel);
-      const answers = await Promise.all(group.map((each) => each.isGone || isGone(open, each.ref, signal)));
+      const answers = await Promise.all(
+        group.map(async (each) => each.isGone || (await isGone(open, each.ref, signal))),
+      );
       signal.throwIfAborted();
       gone.push(...group.filter((_, n) => answers[n]));
     }

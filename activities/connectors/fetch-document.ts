@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { FairSemaphore } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { declaredType } from '#domain/knowledge/collections/readable-type.ts';
 import { SourceFailure, type Fetched, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
 import {
@@ -19,6 +20,12 @@ export interface FetchWork {
   deps: FetchDependencies;
   open: OpenRun;
   signal: AbortSignal;
+  /** Turns of this run to be extracted: the processes are few, and shared with uploads. */
+  extractions: FairSemaphore;
+}
+
+export function extractionTurns(): FairSemaphore {
+  return new FairSemaphore({ slots: 2, slotsPerKey: 2, waitersPerKey: Infinity, waitMs: 600_000 });
 }
 
 /** A longer document is left out. */
@@ -27,6 +34,24 @@ const maxRefBytes = 2_000;
 /** How often, and after which pause, a document asks for its turn to be extracted. */
 const maxBusyTries = 300;
 const busyPauseMs = 100;
+
+/** Whether a request is needed for the document. */
+export function isFetched(work: FetchWork, listed: ListedDocument, known: KnownDocument | null): boolean {
+  return listed.content === undefined && (known === null || !isUnchanged(work, listed, known));
+}
+
+/** By its version; `full` runs compare contents. */
+function isUnchanged(
+  { open: { run } }: FetchWork,
+  { version }: ListedDocument,
+  known: KnownDocument,
+): boolean {
+  const isSame = version !== null && known.version === version && known.state !== 'failed';
+  return isSame && !isLost(known) && run.mode === 'incremental';
+}
+
+/** The document was deleted here, and not at its source. */
+const isLost = (known: KnownDocument): boolean => known.state === 'stored' && known.documentId === null;
 
 /** @throws SourceFailure when the source as a whole refuses or asks for a pause */
 export async function fetchDocument(
@@ -41,9 +66,7 @@ export async function fetchDocument(
     const ref = `sha256:${createHash('sha256').update(listed.ref).digest('hex')}`;
     return { is: 'skipped', listed: { ...listed, ref }, known: null, version, code: 'ref_too_long' };
   }
-  const isSame = version !== null && known?.version === version && known.state !== 'failed';
-  const isLost = known?.state === 'stored' && known.documentId === null;
-  if (known !== null && isSame && !isLost && run.mode === 'incremental') {
+  if (known !== null && isUnchanged(work, listed, known)) {
     return { is: 'unchanged', listed, known, version };
   }
   if (listed.byteSize !== null && listed.byteSize > maxDocumentBytes) {
@@ -55,12 +78,11 @@ export async function fetchDocument(
     fetched = { kind: 'content', content, mediaType, version };
   } else {
     try {
-      await open.pace(1, signal);
       fetched = await source.fetch(
         {
           ref: listed.ref,
           version:
-            known === null || isLost || run.mode === 'full' || known.state === 'failed'
+            known === null || isLost(known) || run.mode === 'full' || known.state === 'failed'
               ? null
               : known.version,
           mediaType: listed.mediaType,
@@ -112,7 +134,7 @@ function failedAlone(error: unknown, listed: ListedDocument, known: KnownDocumen
 }
 
 async function read(
-  { deps: { extractor }, open: { tenantId }, signal }: FetchWork,
+  { deps: { extractor }, open: { tenantId }, signal, extractions }: FetchWork,
   {
     listed,
     known,
@@ -134,8 +156,9 @@ async function read(
   }
   const mediaType = declaredType(fetched.mediaType ?? listed.mediaType ?? undefined, listed.name);
   try {
-    const extracted = await patiently(signal, () =>
-      extractor.extract({ tenantId, read: () => Promise.resolve({ mediaType, content }) }, signal),
+    const source = { tenantId, read: () => Promise.resolve({ mediaType, content }) };
+    const extracted = await extractions.run(tenantId, signal, () =>
+      patiently(signal, () => extractor.extract(source, signal)),
     );
     return extracted.chunks.length === 0
       ? { is: 'skipped', listed, known, version, code: 'empty_document' }

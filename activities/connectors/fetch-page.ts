@@ -2,12 +2,14 @@ import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/kno
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments } from '#domain/knowledge/synchronisation/known-documents.ts';
 import { storeBatch, type Outcome, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
-import { fetchDocument, type FetchWork } from './fetch-document.ts';
+import { fetchDocument, isFetched, type FetchWork } from './fetch-document.ts';
 
 /** Documents that are fetched and extracted at the same time. */
 const parallel = 4;
 /** A batch is stored when it has so many documents or bytes. */
 const batch = { documents: 100, bytes: 16_777_216 };
+/** Documents for which requests are taken from the shared bucket at once; a multiple of `parallel`. */
+const pacedAtOnce = 40;
 /** After so many documents in a row that could not be fetched, the source counts as unreachable. */
 const maxFailures = 5;
 
@@ -46,6 +48,11 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
   const fetchAll = async (documents: readonly ListedDocument[], take: (outcome: Outcome) => void) => {
     for (let from = 0; from < documents.length; from += parallel) {
       signal.throwIfAborted();
+      if (from % pacedAtOnce === 0) {
+        const next = documents.slice(from, from + pacedAtOnce);
+        const requests = next.filter((each) => isFetched(work, each, known.get(each.ref) ?? null));
+        await open.pace(requests.length, signal);
+      }
       const group = documents.slice(from, from + parallel);
       const results = await Promise.allSettled(
         group.map((each) => fetchDocument(work, each, known.get(each.ref) ?? null)),
@@ -73,10 +80,10 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
     if (outcome.is === 'failed') {
       unsure.push(outcome);
     } else {
-      outcomes.push(outcome, ...settle(unsure.splice(0), again));
+      outcomes.push(outcome, ...ownFailures(unsure.splice(0), again));
     }
   });
-  outcomes.push(...settle(unsure.splice(0), again));
+  outcomes.push(...ownFailures(unsure.splice(0), again));
   if (again.length > 0) {
     // The last documents of a page also fail when the source has gone away.
     await open.pace(1, signal);
@@ -87,7 +94,7 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
 }
 
 /** @returns failures that are the documents' own; those that got no answer are put into `again` */
-function settle(failed: readonly Outcome[], again: ListedDocument[]): Outcome[] {
+function ownFailures(failed: readonly Outcome[], again: ListedDocument[]): Outcome[] {
   const isUnanswered = (outcome: Outcome) => outcome.is === 'failed' && outcome.code === 'source_unreachable';
   again.push(...failed.filter(isUnanswered).map(({ listed }) => listed));
   return failed.filter((outcome) => !isUnanswered(outcome));

@@ -4,7 +4,7 @@ import { PageStored, type PageEnd } from '#domain/knowledge/synchronisation/stor
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
 import type { FetchPagesResult, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
-import type { FetchDependencies, FetchWork } from './fetch-document.ts';
+import { extractionTurns, type FetchDependencies, type FetchWork } from './fetch-document.ts';
 import { fetchPage } from './fetch-page.ts';
 import { pauseOf, withSource } from './run-steps.ts';
 
@@ -21,7 +21,9 @@ export async function fetchPages(
   input: SyncConnectorInput,
   signal: AbortSignal,
 ): Promise<FetchPagesResult> {
-  const result = await withSource(deps, input, (open) => fetchSlice({ deps, open, signal }));
+  const result = await withSource(deps, input, (open) =>
+    fetchSlice({ deps, open, signal, extractions: extractionTurns() }),
+  );
   return result === 'ended' ? { state: 'ended', recordsFetched: 0 } : result;
 }
 

@@ -17,7 +17,7 @@ export interface OpenRun extends RunningRun {
   tenantId: string;
   source: Source;
   /** Waits until so many requests may be sent to the source's host. */
-  pace(count: number, signal: AbortSignal): Promise<void>;
+  pace: (count: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** A longer wait for the shared bucket ends the step, and is spent by the workflow. */

@@ -5,6 +5,7 @@ import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/e
 import type { LiveGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
 import { markEmbedded } from '#domain/knowledge/embeddings/mark-embedded.ts';
 import { noteFailure, noteProgress } from '#domain/knowledge/embeddings/note-progress.ts';
+import { partitionGeneration } from '#domain/knowledge/embeddings/partition-generation.ts';
 import { calibrate, ensureLive } from '#domain/knowledge/embeddings/start-generation.ts';
 import { nextToEmbed, type UnembeddedDocument } from '#domain/knowledge/embeddings/unembedded-documents.ts';
 import { embeddingFaults, type EmbeddingFault } from '#domain/knowledge/collections/document-status.ts';
@@ -24,7 +25,7 @@ interface Slice {
 
 /**
  * Embeds documents of a space for up to half a minute: first those that the active generation lacks, then those of the
- * generation that is built, which is activated at the end. All of it may be repeated.
+ * generation that is built, which is activated at the end. Vectors of a large space are divided into lists. All of it may be repeated.
  */
 export async function embedSpace(
   { unitOfWork, embedders }: EmbeddingDependencies,
@@ -67,10 +68,11 @@ export async function embedSpace(
 
 /** @returns whether no document is left */
 async function embedPending(slice: Slice, target: LiveGeneration): Promise<boolean> {
-  return embedEach(slice, target, null, async (document, fault) => {
+  const isEmbedded = await embedEach(slice, target, null, async (document, fault) => {
     const embedded = { ...document, tenantId: slice.tenantId, embeddingId: target.generation.id, fault };
     await slice.inTransaction((em) => markEmbedded(em, embedded));
   });
+  return isEmbedded && partitionGeneration({ ...slice, target });
 }
 
 /** @returns whether nothing is left to do: after the activation, documents that were stored meanwhile may be */
@@ -92,7 +94,7 @@ async function build(slice: Slice, given: LiveGeneration): Promise<boolean> {
     }
     throw error;
   });
-  if (done === true) {
+  if (done === true && (await partitionGeneration({ ...slice, target }))) {
     await inTransaction((em) => activateGeneration(em, { tenantId, spaceId, embeddingId }));
   }
   return done === null;

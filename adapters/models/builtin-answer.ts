@@ -17,6 +17,11 @@ const max = 5;
 const min = 3;
 /** Min share of the question's weight in the best sentence. */
 const minOverlap = 0.25;
+/**
+ * Min score of a passage that is quoted for its meaning alone. A passage without a word of the question scores its
+ * nearness by the weight of the vectors.
+ */
+const minNearness = 0.55;
 /** Share of the best score that a sentence beyond the first three needs. */
 const near = 0.6;
 const contextShare = 0.5;
@@ -30,8 +35,9 @@ const stopWords = new Set(
 
 /**
  * The three to five sentences with the largest share of the question's words. A word weighs more the fewer sentences
- * have it. Equal sentences keep the order of the search.
- * @returns none when no sentence matches the question.
+ * have it. Equal sentences keep the order of the search. Where no sentence shares words with the question, but a
+ * passage is near to it by meaning, the first sentences of the nearest.
+ * @returns none when nothing matches the question.
  */
 export function extractAnswer(question: string, findings: Finding[]): CitedSentence[] {
   const asked = [...wordsOf(question)];
@@ -43,12 +49,23 @@ export function extractAnswer(question: string, findings: Finding[]): CitedSente
     .sort((a, b) => b.overlap - a.overlap || a.place - b.place);
   const best = ranked[0]?.overlap ?? 0;
   if (best < minOverlap) {
-    return [];
+    return nearestByMeaning(findings);
   }
   return ranked
     .slice(0, max)
     .filter(({ overlap }, index) => index < min || overlap >= near * best)
     .map(({ candidate: { text, label } }) => ({ text, label }));
+}
+
+function nearestByMeaning(findings: Finding[]): CitedSentence[] {
+  const [nearest] = findings
+    .filter(({ byMeaning, score }) => byMeaning && score >= minNearness)
+    .toSorted((a, b) => b.score - a.score);
+  return nearest === undefined
+    ? []
+    : readableSentences(nearest.text)
+        .slice(0, min)
+        .map((text) => ({ text, label: nearest.label }));
 }
 
 function findCandidates(findings: Finding[]): Candidate[] {

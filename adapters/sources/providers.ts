@@ -1,6 +1,27 @@
-import type { SourceProvider } from './provider.ts';
+import { confluenceProvider } from './confluence/provider.ts';
+import { filesystemProvider } from './filesystem/provider.ts';
 import { gitProvider } from './git/provider.ts';
+import { githubProvider } from './github/provider.ts';
+import { googleDriveProvider } from './google-drive/provider.ts';
+import { mcpProvider } from './mcp/provider.ts';
+import { postgresProvider } from './postgres/provider.ts';
+import type { SourceProvider } from './provider.ts';
+import { rssProvider } from './rss/provider.ts';
+import { s3Provider } from './s3/provider.ts';
+import { webProvider } from './web/provider.ts';
 import { webdavProvider } from './webdav/provider.ts';
 
 /** Every provider, in the order in which people see them. */
-export const providers: readonly SourceProvider[] = [gitProvider, webdavProvider];
+export const providers: readonly SourceProvider[] = [
+  webProvider,
+  gitProvider,
+  s3Provider,
+  webdavProvider,
+  rssProvider,
+  postgresProvider,
+  mcpProvider,
+  filesystemProvider,
+  confluenceProvider,
+  githubProvider,
+  googleDriveProvider,
+];

@@ -12,6 +12,13 @@ import {
   spaceCredentialParams,
   updateCredentialBody,
 } from './credentials.ts';
+import {
+  createConnectorBody,
+  listConnectorsQuery,
+  listSourceDocumentsQuery,
+  requestSyncBody,
+  updateConnectorBody,
+} from './connectors.ts';
 import { createCollectionBody, updateCollectionBody, uploadDocumentBody } from './knowledge.ts';
 import { moment, uuid } from './common.ts';
 import { updateGovernanceBody } from './governance.ts';
@@ -110,6 +117,19 @@ export const updateCollectionInput = collectionInput.extend(updateCollectionBody
 export const uploadDocumentInput = collectionInput.extend(uploadDocumentBody.shape);
 export const documentListInput = collectionInput.extend(page);
 export const documentInput = collectionInput.extend({ document_id: uuid });
+export const createConnectorInput = collectionInput.extend(createConnectorBody.shape);
+export const listConnectorsInput = documentListInput.extend({
+  status: listConnectorsQuery.shape.status.nullable(),
+});
+export const connectorInput = collectionInput.extend({ connector_id: uuid });
+export const updateConnectorInput = connectorInput.extend(updateConnectorBody.shape);
+export const deleteConnectorInput = connectorInput.extend({ retain_documents: z.boolean().default(false) });
+export const requestSyncInput = connectorInput.extend(requestSyncBody.shape);
+export const syncRunInput = connectorInput.extend({ sync_id: uuid });
+export const listSyncRunsInput = connectorInput.extend(page);
+export const listSourceDocumentsInput = listSyncRunsInput.extend({
+  state: listSourceDocumentsQuery.shape.state.nullable(),
+});
 export const passageListInput = documentInput.extend(page);
 
 export const searchInput = spaceInput.extend(searchBody.shape);

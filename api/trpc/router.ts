@@ -1,5 +1,6 @@
 import { apiKeys, principals } from './identity.ts';
 import { collections, documents } from './knowledge.ts';
+import { connectors } from './connectors.ts';
 import { credentials, tenantCredentials } from './credentials.ts';
 import { embeddingModels, spaceEmbedding } from './embeddings.ts';
 import { events } from './events.ts';
@@ -40,6 +41,7 @@ export const appRouter = router({
   prices,
   collections,
   documents,
+  connectors,
   embeddingModels,
   spaceEmbedding,
   knowledge,

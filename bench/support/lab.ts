@@ -28,6 +28,8 @@ export interface Lab {
   addWorker(): Promise<BenchProcess>;
   modelUrl: string;
   world: World;
+  /** More tenants with the same models. */
+  others: World[];
   /** Keys of members who may read every response of the space, one each. */
   readers: string[];
   /** A peer process; it ends with the run. */
@@ -63,6 +65,10 @@ export interface LabOptions {
   toolRounds: readonly number[];
   pacedTokens: number;
   readers: number;
+  /** Tenants besides the first. */
+  others?: number;
+  /** false: no document is uploaded before the run. */
+  knowledge?: boolean;
   /** Where our processes write a profile of their processor time, if anywhere. */
   profiles?: string;
 }
@@ -121,10 +127,10 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
     ...pacesMs.map((paceMs) => models.paced(tokensAt(paceMs, options.pacedTokens), paceMs)),
     models.silent,
   ];
-  const world = await createWorld(
-    database.unitOfWork,
-    names.map((name) => scriptedModel({ url: `${model.said.url}/v1` }, name)),
-  );
+  const scripted = names.map((name) => scriptedModel({ url: `${model.said.url}/v1` }, name));
+  const world = await createWorld(database.unitOfWork, scripted);
+  const others: World[] = [];
+  while (others.length < (options.others ?? 0)) others.push(await createWorld(database.unitOfWork, scripted));
   const readers: string[] = [];
   while (readers.length < options.readers)
     readers.push((await addMember(database.unitOfWork, world, { spaceRole: 'space_editor' })).apiKey);
@@ -182,6 +188,7 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
     addWorker,
     modelUrl: model.said.url,
     world,
+    others,
     readers,
     addPeer,
     bareWorker: () =>
@@ -192,7 +199,7 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
       })),
     stop,
   };
-  await uploadKnowledge(lab);
+  if (options.knowledge !== false) await uploadKnowledge(lab);
   return lab;
 }
 

@@ -72,6 +72,9 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
     MALLOC_ARENA_MAX: '2',
     PUBLIC_URL: gatewayUrl(settings),
     EGRESS_ALLOW: egress.filter(Boolean).join(','),
+    CONNECTOR_ROOTS: [env['CONNECTOR_ROOTS'], `documentation=${join(data.path, 'documentation')}`]
+      .filter(Boolean)
+      .join(','),
   };
   const gateway = {
     ...shared,

@@ -1,62 +1,121 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
+import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
-import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
-import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
+import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
+import { isRunnable } from '#domain/knowledge/connectors/connector-status.ts';
+import { createConnector } from '#domain/knowledge/connectors/create-connector.ts';
+import { requestSync } from '#domain/knowledge/connectors/request-sync.ts';
+import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
+/** The folder's name in `CONNECTOR_ROOTS`. */
+const root = 'documentation';
 
 /** Runs one use case in the demo's space. */
 export type InSpace = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
 
 /**
- * Uploads the project's own documents: new ones, and those with a changed content hash; removed ones are
- * deleted.
+ * Copies the project's own documents into the folder that the demo's connector reads, so that no connector reads the
+ * checkout itself. A file that is the same keeps its time.
  */
-export async function refreshDocuments(inSpace: InSpace, collectionId: string): Promise<void> {
-  const wanted = new Map(documents().map((name) => [name, readFileSync(`${checkout}${name}`, 'utf8')]));
-  const known = await inSpace((ctx) => ctx.em.find(Document, { collectionId }));
-  for (const { id, filename, contentHash } of known) {
-    const content = wanted.get(filename);
-    if (content !== undefined && sha256(content) === contentHash) {
-      wanted.delete(filename);
-    } else {
-      await inSpace((ctx) => deleteDocument(ctx, { collectionId, documentId: id }));
+export function copyDocuments(folder: string): void {
+  const wanted = new Set(documents());
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!wanted.has(name) && statSync(join(folder, name)).isFile()) {
+      rmSync(join(folder, name));
     }
   }
-  for (const [filename, content] of wanted) {
-    await inSpace((ctx) =>
-      uploadDocument(ctx, { collectionId, filename, mediaType: 'text/markdown', content }),
-    );
+  for (const name of wanted) {
+    const [from, to] = [join(checkout, name), join(folder, name)];
+    mkdirSync(dirname(to), { recursive: true });
+    if (!isSame(from, to)) {
+      copyFileSync(from, to);
+    }
   }
 }
 
 /**
- * Resolves when every document is found by its words, or after so many seconds. A start does not wait for their vectors,
- * which take longer.
+ * Synchronises the folder by the demo's connector, which is created at the first start. Documents that an earlier
+ * version has uploaded itself are deleted then.
  */
-export async function waitUntilSearchable(
+export async function synchroniseDocuments(
+  inSpace: InSpace,
+  collectionId: string,
+  roots: ReadonlyMap<string, string>,
+): Promise<void> {
+  await inSpace(async (ctx) => {
+    const known = await ctx.em.findOne(Connector, { collectionId, providerSlug: 'filesystem' });
+    if (known === null) {
+      for (const { id } of await ctx.em.find(Document, { collectionId })) {
+        await deleteDocument(ctx, { collectionId, documentId: id });
+      }
+      await createConnector(ctx, providersOf(roots), {
+        collectionId,
+        providerSlug: 'filesystem',
+        scopeConfig: { root },
+        credentialId: null,
+        syncSchedule: { type: 'interval', minutes: 60 },
+        idempotency: null,
+      });
+    } else if (isRunnable(known.status)) {
+      const ref = { collectionId, connectorId: known.id };
+      await requestSync(ctx, { ...ref, mode: 'incremental', confirmDeletions: true, idempotency: null });
+    }
+  });
+}
+
+/**
+ * Resolves when no run of the collection's connectors is open, or after so many seconds. A start does not wait for the
+ * vectors of the documents, which take longer.
+ */
+export async function waitUntilSynchronised(
   inSpace: InSpace,
   collectionId: string,
   seconds: number,
 ): Promise<void> {
   for (const deadline = Date.now() + seconds * 1_000; Date.now() < deadline; await sleep(200)) {
-    const left = await inSpace((ctx) =>
-      ctx.em.count(Document, { collectionId, status: 'processing', generation: 0 }),
-    );
-    if (left === 0) {
+    const open = await inSpace(async (ctx) => {
+      const connectors = await ctx.em.find(Connector, { collectionId });
+      const connectorId = { $in: connectors.map(({ id }) => id) };
+      return ctx.em.count(SyncRun, { connectorId, completedAt: null });
+    });
+    if (open === 0) {
       return;
     }
   }
 }
 
+/** Only scopes are read with it: it reaches no source. */
+function providersOf(roots: ReadonlyMap<string, string>) {
+  return createSourceProviders({
+    fetch: createGuardedFetch([]),
+    connect: createGuardedConnect([]),
+    roots,
+    openCredential: () => Promise.resolve(null),
+    stored: { read: () => Promise.reject(new Error('The demo uses no credential.')), refused: () => {} },
+  });
+}
+
 /** README, contribution guide and everything in docs/ that is Markdown. */
 function documents(): string[] {
-  const guides = readdirSync(`${checkout}docs`, { recursive: true, encoding: 'utf8' })
+  const guides = readdirSync(join(checkout, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`);
-  return ['README.md', 'CONTRIBUTING.md', ...guides].sort();
+    .map((name) => join('docs', name));
+  return ['README.md', 'CONTRIBUTING.md', ...guides];
+}
+
+function isSame(from: string, to: string): boolean {
+  try {
+    return readFileSync(from).equals(readFileSync(to));
+  } catch {
+    return false;
+  }
 }

@@ -14,7 +14,13 @@ import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { createTenant } from '#domain/workspace/tenants/create-tenant.ts';
 import { Tenant } from '#domain/workspace/tenants/tenant.entity.ts';
-import { refreshDocuments, waitUntilSearchable, type InSpace } from './demo-documents.ts';
+import { namedRoots } from '#adapters/sources/named-roots.ts';
+import {
+  copyDocuments,
+  synchroniseDocuments,
+  waitUntilSynchronised,
+  type InSpace,
+} from './demo-documents.ts';
 import { seedIdentity } from './demo-identity.ts';
 import { findModels } from './demo-models.ts';
 import { print, withSession, type Session } from './session.ts';
@@ -38,7 +44,12 @@ export async function demo(options: DemoOptions): Promise<void> {
     await seedSignIn(session, space.id);
     const collectionId = await inSpace(session, space.id, seedCollection);
     const inDemo: InSpace = (work) => inSpace(session, space.id, work);
-    await refreshDocuments(inDemo, collectionId);
+    const roots = namedRoots(process.env.CONNECTOR_ROOTS?.split(',').filter(Boolean) ?? []);
+    const folder = roots.get('documentation');
+    if (folder !== undefined) {
+      copyDocuments(folder);
+      await synchroniseDocuments(inDemo, collectionId, roots);
+    }
     const record = {
       tenant_id: tenantId,
       space_id: space.id,
@@ -46,7 +57,7 @@ export async function demo(options: DemoOptions): Promise<void> {
       api_key: await ensureKey(session, process.env.DEMO_API_KEY),
       model_alias: model.alias,
     };
-    await waitUntilSearchable(inDemo, collectionId, options.wait ?? 0);
+    await waitUntilSynchronised(inDemo, collectionId, options.wait ?? 0);
     print(record, options.json);
   });
 }

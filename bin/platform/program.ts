@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addApiKeys, addPrincipals } from './commands/identity.ts';
 import { addCollections, addDocuments } from './commands/knowledge.ts';
+import { addConnectors } from './commands/connectors.ts';
 import { addCredentials } from './commands/credentials.ts';
 import { addEmbeddingModels, addSpaceEmbedding } from './commands/embeddings.ts';
 import { addEvents } from './commands/events.ts';
@@ -59,6 +60,7 @@ export function createProgram(streams: Streams): Command {
   addSpaceEmbedding(program);
   addCollections(program);
   addDocuments(program);
+  addConnectors(program);
   addKnowledge(program);
   addCredentials(program);
   addToolServers(program);

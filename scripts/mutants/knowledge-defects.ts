@@ -5,6 +5,7 @@ const meaning = 'test/domain/knowledge/search/meaning.test.ts';
 const ingestion = 'test/activities/ingest-document.test.ts';
 const ofSpace = 'test/activities/embed-space.test.ts';
 const nearest = 'domain/knowledge/search/nearest-passages.ts';
+const partitioning = 'test/domain/knowledge/embeddings/partition-generation.test.ts';
 const keywords = 'domain/operations/schema/functions/keyword-search.sql';
 const matches = 'test/domain/knowledge/search/match-keywords.test.ts';
 
@@ -91,7 +92,7 @@ export const knowledgeDefects: readonly Defect[] = [
        order by bit_count(v.bits # ?::bit varying) limit ?) v where true \${filtered.sql('v.document_id')})`,
       ],
       ['      ...filtered.params,\n', ''],
-      ['      scanned(query),\n', '      scanned(query),\n      ...filtered.params,\n'],
+      ['      compared(query),\n', '      compared(query),\n      ...filtered.params,\n'],
     ],
     test: meaning,
     caughtBy: 'behind any number of better ones',
@@ -102,8 +103,8 @@ export const knowledgeDefects: readonly Defect[] = [
     replace: [
       [' and ($5 is null or f.document_id in (select unnest($5)))', ''],
       [
-        'select c.document_id, c.generation, c.position,\n      tanh',
-        'select * from (select c.document_id, c.generation, c.position,\n      tanh',
+        'select p.document_id, p.generation, p.position,\n      tanh',
+        'select * from (select p.document_id, p.generation, p.position,\n      tanh',
       ],
       ['limit $8', 'limit $8) b where ($5 is null or b.document_id in (select unnest($5)))'],
     ],
@@ -187,5 +188,37 @@ export const knowledgeDefects: readonly Defect[] = [
     replace: [['    this.#giveUp();\n', '']],
     test: 'test/api/slow-vendors.test.ts',
     caughtBy: 'searches of others answer at once',
+  },
+  {
+    name: 'vectors without a list not searched',
+    file: nearest,
+    replace: [['lists && [0, ...lists.nearest', 'lists && [...lists.nearest']],
+    test: partitioning,
+    caughtBy: 'while searches find what they found',
+  },
+  {
+    name: 'too few passages in the lists of a search',
+    file: nearest,
+    replace: [
+      ['lists !== null && found.hits.length < query.limit', 'lists !== null && found.hits.length < 0'],
+    ],
+    test: partitioning,
+    caughtBy: 'hold too few passages of the searched collections',
+  },
+  {
+    name: 'new vectors without a list',
+    file: 'domain/knowledge/embeddings/vectors.ts',
+    replace: [['target.lists?.listOf(vector) ?? 0', '0']],
+    test: partitioning,
+    caughtBy: 'take the vectors of new documents',
+  },
+  {
+    name: 'the first words of a question and not its rarest',
+    file: 'domain/knowledge/search/match-keywords.ts',
+    replace: [
+      ['from unnest(to_tsvector(?::regconfig, ?))),', 'from unnest(to_tsvector(?::regconfig, ?)) limit 32),'],
+    ],
+    test: matches,
+    caughtBy: 'looks for the rarest words of a long question',
   },
 ];

@@ -63,6 +63,15 @@ const asking = (question: string, passages: { text: string; heading?: string }[]
 const answer = async (question: string, passages: { text: string; heading?: string }[]) =>
   textOf(await parts(request(asking(question, passages))));
 
+/** The result with a score for its last passage. */
+function scored(result: string, score: number, mode: string): string {
+  const { results } = JSON.parse(result) as { results: object[] };
+  return JSON.stringify({
+    results: results.map((one, n) => ({ ...one, score: n === 1 ? score : 0.1 })),
+    mode,
+  });
+}
+
 describe('the first turn', () => {
   it('searches the knowledge for the last user text and writes no text', async () => {
     const stream = await parts(
@@ -114,6 +123,20 @@ describe('the second turn', () => {
   ])('says without a mark that it found nothing when %s', async (_, passages) => {
     const said = await answer('Who is the mayor of Bergen?', passages);
     expect(said).toBe('I found nothing about this in the documents of this space.');
+  });
+
+  it('quotes the passage that is near by meaning when no sentence shares a word with the question', async () => {
+    const question = 'Can unhappy shoppers be reimbursed?';
+    const near = 'Refunds are issued within 14 days of purchase.';
+    const found = (score: number, mode: string) =>
+      asking(question, [{ text: 'Fish is sold on Fridays.' }, { text: near }]).map((message) =>
+        message.role === 'tool' ? { ...message, result: scored(message.result, score, mode) } : message,
+      );
+    const say = async (score: number, mode: string) => textOf(await parts(request(found(score, mode))));
+    expect(await say(0.6, 'hybrid')).toBe(`From the documents of this space:\n\n${near} [2]`);
+    const nothing = 'I found nothing about this in the documents of this space.';
+    expect(await say(0.5, 'hybrid')).toBe(nothing);
+    expect(await say(0.6, 'keyword')).toBe(nothing);
   });
 
   it('says that the search failed when the tool answered with an error', async () => {

@@ -475,6 +475,69 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     procedure: 'documents.passages',
     args: (input) => [...argument('document_id')(input), ...flags(...inCollection, ...page)(input)],
   },
+  'connectors providers': { procedure: 'connectors.providers', args: () => [] },
+  'connectors list': { procedure: 'connectors.list', args: flags(...inCollection, ...page) },
+  ...Object.fromEntries(
+    [
+      { verb: 'show', procedure: 'get', more: [] },
+      { verb: 'sync', procedure: 'sync', more: [] },
+      { verb: 'delete', procedure: 'delete', more: [] },
+      { verb: 'runs', procedure: 'listRuns', more: page },
+      { verb: 'documents', procedure: 'documents', more: page },
+    ].map(({ verb, procedure, more }) => [
+      `connectors ${verb}`,
+      {
+        procedure: `connectors.${procedure}`,
+        args: (input: Input) => [
+          ...argument('connector_id')(input),
+          ...flags(...inCollection, ...more)(input),
+        ],
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      { verb: 'run', procedure: 'getRun' },
+      { verb: 'cancel', procedure: 'cancel' },
+    ].map(({ verb, procedure }) => [
+      `connectors ${verb}`,
+      {
+        procedure: `connectors.${procedure}`,
+        args: (input: Input) => [
+          ...argument('sync_id')(input),
+          ...flags(...inCollection, ['connector', 'connector_id'])(input),
+        ],
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      { verb: 'add', procedure: 'create' },
+      { verb: 'check', procedure: 'check' },
+    ].map(({ verb, procedure }) => [
+      `connectors ${verb}`,
+      {
+        procedure: `connectors.${procedure}`,
+        args: (input: Input) => [
+          ...argument('provider_slug')(input),
+          ...flags(...inCollection, ['credential-id', 'credential_id'])(input),
+          '--scope',
+          JSON.stringify(input['scope_config']),
+        ],
+      },
+    ]),
+  ),
+  'connectors update': {
+    procedure: 'connectors.update',
+    args: (input) => [
+      ...argument('connector_id')(input),
+      ...flags(...inCollection, ['credential-id', 'credential_id'])(input),
+      '--cron',
+      '0 3 * * *',
+      '--timezone',
+      'Europe/Berlin',
+    ],
+  },
   'documents list': { procedure: 'documents.list', args: flags(...inCollection, ...page) },
   ...Object.fromEntries(
     ['get', 'delete', 'retry'].map((verb) => [
@@ -534,6 +597,10 @@ describe('the commands', () => {
       if (name === 'responses list' || name === 'sessions own') {
         // Everybody may list; the cursor belongs to another principal.
         expect(refused.err).toMatch(/^invalid_cursor: .+ \(cursor\) \[req_[0-9a-f]{32}\]\n$/);
+      } else if (path === 'connectors.providers') {
+        // The same for every caller.
+        expect([refused.err, refused.code]).toEqual(['', 0]);
+        return;
       } else if (permission === undefined) {
         expect(refused.err).toMatch(/^invite_identity_mismatch: /);
       } else {

@@ -112,6 +112,28 @@ const successes: Record<string, Success[]> = {
     { events: ['system.model_updated'] },
     { when: 'it is taken away', body: { disabled: true }, events: ['system.model_removed'] },
   ],
+  ...Object.fromEntries(
+    [
+      ['updateConnector', 'body'],
+      ['connectors.update', 'input'],
+    ].map(([id, where]) => [
+      id,
+      [
+        { events: ['collection.connector_updated'] },
+        {
+          when: 'it is paused',
+          [where!]: { sync_schedule: undefined, credential_id: undefined, status: 'paused' },
+          events: ['collection.connector_paused', 'collection.sync_cancelled'],
+        },
+      ],
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['deleteConnector', 'connectors.delete'].map((id) => [
+      id,
+      [{ events: ['collection.connector_deleted', 'collection.sync_cancelled'] }],
+    ]),
+  ),
   updateModel: [
     {
       when: 'it is changed',
@@ -219,6 +241,9 @@ const screened = ['security.pii_detected', 'security.content_blocked'];
 
 /** Types that an operation declares but its fixture does not produce; another test or route does. */
 const rarely: Record<string, string[]> = {
+  // A source must answer: test/api/connectors.test.ts covers it.
+  updateConnector: ['collection.connector_resumed'],
+  'connectors.update': ['collection.connector_resumed'],
   'invites.accept': ['space.member_added'],
   createInvite: ['space.invite_expired'],
   'invites.create': ['space.invite_expired'],

@@ -286,6 +286,7 @@ async function findForeign(): Promise<Record<string, number>> {
         const query = {
           tenantId: other.tenantId,
           embeddingId: active.rows[0]!.id,
+          listCount: 0,
           mean: new Float32Array(vector.length),
           vector,
           collectionIds,

@@ -27,6 +27,8 @@ const exceptions: Record<string, string> = {
   refreshSession: 'a refresh token opens no procedure',
   refreshServer: 'it answers 202; toolServers.discover asks for the same',
   changeSpaceEmbedding: 'it answers 202; spaceEmbedding.change does the same',
+  deleteConnector: 'it answers 202; connectors.delete does the same',
+  requestSync: 'it answers 202; connectors.sync does the same',
   removeMember: 'members.remove names the principal',
 };
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { permissions, implied } from '#domain/foundation/access/permissions.ts';
 import { eventTypes } from '#domain/foundation/events/catalogue.ts';
 import { embeddingProcedureText } from '../support/embedding-fixtures.ts';
+import { connectorProcedureText } from '../support/connector-fixtures.ts';
 import { credentialProcedureText } from '../support/credential-fixtures.ts';
 import { adminProcedureText } from '../support/admin-procedures.ts';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
@@ -78,7 +79,12 @@ const plainText = [
   ].map((name) => `toolServers.update ${name}`),
 ];
 
-plainText.push(...signInProcedureText, ...credentialProcedureText, ...embeddingProcedureText);
+plainText.push(
+  ...signInProcedureText,
+  ...connectorProcedureText,
+  ...credentialProcedureText,
+  ...embeddingProcedureText,
+);
 
 const prefixes = ['/api', '/api-proxy'] as const;
 const all = procedures();
@@ -143,6 +149,8 @@ describe('every procedure', () => {
 
 /** Results of calls about the caller's own resources, other than invites. */
 const notTheirs: Record<string, string> = {
+  // The same for every caller.
+  'connectors.providers': '200 ',
   // The cursor belongs to another principal.
   'sessions.own': '422 invalid_cursor',
   // A key has no session.

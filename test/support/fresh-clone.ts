@@ -13,8 +13,12 @@ const readyWithinMs = 60_000;
 
 /** A newcomer's machine: the committed files, installed, with Node, a shell and nothing else. */
 export interface FreshClone {
-  /** Runs `npm start` and resolves when its screen is complete. */
-  start(): Promise<StartedClone>;
+  /** Runs `npm start`, with more variables, and resolves when its screen is complete. */
+  start(more?: Record<string, string>): Promise<StartedClone>;
+  /** A folder of its own, for data that one start alone uses. */
+  folder(name: string): string;
+  /** Removes committed files, so that the demo has fewer documents. */
+  drop(names: readonly string[]): void;
   remove(): void;
 }
 
@@ -38,7 +42,9 @@ export async function freshClone(): Promise<FreshClone> {
   symlinkSync(join(checkout, 'node_modules'), join(clone, 'node_modules'));
   const env = await bareEnvironment(root);
   return {
-    start: () => start(clone, env),
+    start: (more = {}) => start(clone, { ...env, ...more }),
+    folder: (name) => join(root, name),
+    drop: (names) => names.forEach((name) => rmSync(join(clone, name), { recursive: true })),
     remove: () => rmSync(root, { recursive: true, force: true }),
   };
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { providers } from '#adapters/sources/providers.ts';
 import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
 import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
@@ -7,6 +8,7 @@ import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
 import { saveIn } from './database.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
+import { type MemorySource, memoryProvider } from './sources/memory-source.ts';
 import { raisedLimits } from './raised-limits.ts';
 import { masterKey } from './stack.ts';
 
@@ -114,9 +116,13 @@ export async function openGateway(
   database: { url: string },
   env: Record<string, string> = {},
   embedders?: Embedders,
+  memorySources: ReadonlyMap<string, MemorySource> = new Map(),
 ): Promise<TestGateway> {
   const dispatched: Dispatch[] = [];
-  const gateway = assemble(gatewayConfig(database.url, env), saveIn(dispatched));
+  const gateway = assemble(gatewayConfig(database.url, env), saveIn(dispatched), [
+    ...providers,
+    memoryProvider(memorySources),
+  ]);
   await gateway.database.assertRestrictedRole();
   gateway.hub.start();
   const app = await buildApp({ ...gateway, workflows, embedders });

@@ -298,7 +298,8 @@ export const hostileKinds: Record<string, Kind> = {
     withBody('{"a":1} {"b":2}', 422, 'invalid_request'),
   ),
   'an empty body': (target) =>
-    takesBody(target)
+    // A run is begun without one.
+    takesBody(target) && target.operation.id !== 'requestSync'
       ? // Its parameters may stand in the query instead.
         [
           invalid(

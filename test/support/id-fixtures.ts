@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import { embeddingFixtures, plainEmbeddingCalls } from './embedding-fixtures.ts';
+import { connectorFixtures } from './connector-fixtures.ts';
 import { credentialFixtures, plainCredentialCalls } from './credential-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
@@ -22,6 +23,8 @@ export interface IdFixture {
   call(place: Place, id: string): Promise<Call>;
   /** `<status> <code>` for every unknown id; `fresh` when it counts as never used. */
   refusal: string;
+  /** The status of a success of an idempotency key, where it is not 201. */
+  freshStatus?: number;
   /** For a deleted id of the caller's own, where it differs. */
   goneRefusal?: string;
   /** For an id of another space of the same tenant; null where that owner may use it. */
@@ -70,6 +73,7 @@ export function callsOutsideSpaces(maker: Maker): Record<string, (place: Place) 
     getNotification: ofOne('GET', ''),
     readNotification: ofOne('POST', '/read'),
     readAllNotifications: at('POST', 'notifications/read-all'),
+    listConnectorProviders: at('GET', 'connector-providers'),
     calculateContext: async (place) => contextOf(place, { body: { question: 'Where is the beacon?' } }),
   };
 }
@@ -483,6 +487,7 @@ export function idFixtures(maker: Maker): Fixtures {
   };
   return {
     ...native,
+    ...connectorFixtures(maker),
     ...credentialFixtures(maker),
     ...embeddingFixtures(maker),
     ...threadFixtures(maker),

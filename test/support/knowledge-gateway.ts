@@ -1,3 +1,4 @@
+import { CheckPlaces } from '#api/limits/check-places.ts';
 import { SearchPlaces } from '#api/limits/search-places.ts';
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
@@ -14,6 +15,7 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { ResponseRows } from '#domain/responses/store/response-rows.ts';
 import { longTexts } from './long-texts.ts';
+import { testProviders } from './sources/connector-space.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from './knowledge-world.ts';
 
 export interface Client extends SpaceFixture {
@@ -89,6 +91,8 @@ export async function openKnowledgeGateway(settings: Record<string, string> = {}
     database,
     responseRows: new ResponseRows(database),
     searchPlaces: new SearchPlaces(),
+    sources: testProviders([]),
+    checkPlaces: new CheckPlaces(),
     unitOfWork: world.unitOfWork,
     secrets: world.secrets,
     credentialCache: new CredentialCache(),

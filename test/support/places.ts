@@ -76,6 +76,9 @@ export const credentialBody = () => ({
   origin: 'https://tools.example.com',
   value: { token: 'tk-stored-7f3e' },
 });
+/** A folder that is only stored: no operation but a check reads it. */
+export const connectorBody = { provider_slug: 'filesystem', scope_config: { root: 'files' } };
+
 export const modelBody = () => ({
   alias: `model-${newId()}`,
   provider_kind: 'openai',
@@ -142,6 +145,30 @@ export class Maker {
     return made.status === 201
       ? (made.body.data.id as string)
       : this.document(place, await this.collection(place));
+  }
+
+  /** A connector, whose first run is queued. */
+  async connector(place: Place, collectionId: string): Promise<string> {
+    return this.#made(place, `collections/${collectionId}/connectors`, connectorBody);
+  }
+
+  /** The queued run of a connector. */
+  async syncRun(place: Place, collectionId: string, connectorId: string): Promise<string> {
+    const path = `collections/${collectionId}/connectors/${connectorId}/sync`;
+    const { body } = await this.#done(place, 'POST', path);
+    return body.data.id as string;
+  }
+
+  /** A document of a connector's source that was skipped. */
+  async sourceDocument({ tenantId }: Place, connectorId: string): Promise<void> {
+    const id = newId();
+    await this.unitOfWork.inTenant(tenantId, (em) =>
+      em.execute(
+        `insert into source_documents (tenant_id, id, connector_id, ref, name, state, error_code, listing)
+         values (?, ?, ?, ?, 'a.bin', 'skipped', 'unsupported_type', 1)`,
+        [tenantId, id, connectorId, id],
+      ),
+    );
   }
 
   get unitOfWork(): UnitOfWork {

@@ -78,8 +78,10 @@ export async function startToolServer(options: ToolServerOptions = {}): Promise<
 }
 
 /** The reference server with all features, in the earlier revision of the protocol. */
-export async function startEverything(): Promise<Pick<ToolServer, 'url' | 'origin' | 'child' | 'stop'>> {
-  const port = await claimPort();
+export async function startEverything(
+  given?: number,
+): Promise<Pick<ToolServer, 'url' | 'origin' | 'child' | 'stop'>> {
+  const port = given ?? (await claimPort());
   const entry = fileURLToPath(
     new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
   );

@@ -198,12 +198,9 @@ describe('durable work', () => {
 
   it('11, 19: a run whose workflows are lost is taken up again by the message of the sweep', async () => {
     const connector = await actors.connect(many(6));
-    let isHeld = true;
-    connector.source.before = async (request, cursor) => {
-      while (request === 'list' && cursor === '3' && isHeld) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    };
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    connector.source.before = (request, cursor) => (request === 'list' && cursor === '3' ? held : undefined);
     const id = await connector.begin();
     await expect.poll(async () => (await connector.space.runs())[0]?.pages).toBe(1);
     await connector.handle.terminate('an operator');
@@ -211,7 +208,7 @@ describe('durable work', () => {
     // The messages before it were delivered.
     await actors.world.admin.query('delete from outbox');
     const { starts } = await sweep();
-    isHeld = false;
+    release();
     expect(starts.map(({ workflowId }) => workflowId)).toContain(
       `connector/${connector.space.fixture.tenantId}/${connector.space.connectorId}`,
     );

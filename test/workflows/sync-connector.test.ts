@@ -96,7 +96,7 @@ describe('a run of a connector', () => {
       }
     };
     expect(await sync()).toMatchObject({ deleted: 0 });
-    expect(source.take('exists')).toEqual(['exists b', 'exists c']);
+    expect(new Set(source.take('exists'))).toEqual(new Set(['exists b', 'exists c']));
     expect(Object.keys(await space.contents())).toHaveLength(3);
   });
 
@@ -151,11 +151,13 @@ describe('a run of a connector', () => {
       state,
       errorCode ?? null,
     ]);
-    expect(states.toSorted()).toEqual([
-      ['a', 'stored', null],
-      ['b', 'skipped', 'unsupported_format'],
-      ['c', 'skipped', 'too_large'],
-    ]);
+    expect(new Set(states)).toEqual(
+      new Set([
+        ['a', 'stored', null],
+        ['b', 'skipped', 'unsupported_format'],
+        ['c', 'skipped', 'too_large'],
+      ]),
+    );
     expect(source.take('fetch').filter((request) => request === 'fetch c')).toEqual([]);
   });
 

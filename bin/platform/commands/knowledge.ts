@@ -2,16 +2,10 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import { inCollection, type InCollection } from '../in-collection.ts';
 import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
-
-interface InCollection extends InSpace {
-  collection: string;
-}
-
-const inCollection = (command: Command): Command =>
-  inSpace(command).requiredOption('--collection <id>', 'the collection');
 
 interface NewCollection extends InSpace {
   name: string;

@@ -47,15 +47,33 @@ export function copyEntity<T extends object>(entity: T): T {
   return Object.assign(Object.create(Object.getPrototypeOf(entity) as object) as T, entity);
 }
 
-/** The columns in which `now` differs from `before`; null without a difference. */
-export function changedColumns(before: object, now: object): Record<string, unknown> | null {
+const none: ReadonlySet<string> = new Set();
+
+/**
+ * The columns in which `now` differs from `before`; null without a difference.
+ * @param fixed properties that must not differ
+ */
+export function changedColumns(before: object, now: object, fixed = none): Record<string, unknown> | null {
   const old = before as Record<string, unknown>;
   const changed = Object.entries(now).filter(([name, value]) => value !== own(old, name));
   if (changed.length === 0) {
     return null;
   }
+  const wrong = changed.find(([name]) => fixed.has(name));
+  if (wrong !== undefined) {
+    throw new Error(`${wrong[0]} cannot change.`);
+  }
   const { columns } = mappingOf(Object.getPrototypeOf(now) as object);
   return Object.fromEntries(changed.map(([name, value]) => [columns.get(name) ?? name, value as unknown]));
+}
+
+/** A new row of an entity, keyed by its column names. */
+export function entityColumns<T extends object>(
+  { prototype }: EntityClass<T>,
+  row: Partial<T>,
+): Record<string, unknown> {
+  const { columns } = mappingOf(prototype);
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [columns.get(name) ?? name, value]));
 }
 
 /** A new row, keyed by its column names. */

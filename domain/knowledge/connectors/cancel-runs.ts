@@ -10,7 +10,7 @@ export async function cancelRuns(ctx: Context, connector: Connector): Promise<vo
   const where = { connectorId: connector.id, status: { $in: ['queued' as const, 'running' as const] } };
   for (const run of await ctx.em.find(SyncRun, where, { lockMode: LockMode.PESSIMISTIC_WRITE })) {
     if (run.status === 'queued') {
-      await finishRun(ctx.em, connector, run, { status: 'cancelled' });
+      await finishRun(ctx.em, connector, run, { status: 'cancelled', by: ctx.caller });
     } else {
       run.cancelRequested = true;
       const ids = { tenantId: run.tenantId, connectorId: connector.id };

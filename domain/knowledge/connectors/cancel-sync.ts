@@ -21,7 +21,7 @@ export async function cancelSync(ctx: Context, ref: RunRef): Promise<SyncRun> {
     return run;
   }
   if (run.status === 'queued') {
-    await finishRun(ctx.em, connector, run, { status: 'cancelled' });
+    await finishRun(ctx.em, connector, run, { status: 'cancelled', by: ctx.caller });
     return run;
   }
   run.cancelRequested = true;

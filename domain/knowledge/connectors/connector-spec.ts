@@ -1,7 +1,8 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { requireUsable } from '#domain/capabilities/credentials/usable-credential.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
-import type { ProviderDescription, SourceProviders } from './source-providers.ts';
+import type { Connector } from './connector.entity.ts';
+import type { ProviderDescription, SourceProviders, SourceUse } from './source-providers.ts';
 
 export interface GivenSource {
   providerSlug: string;
@@ -27,6 +28,7 @@ export async function requireSource(
     throw invalid('scope_config', `scope_config must have at most ${maxScope} characters.`);
   }
   const scope = providers.parseScope(providerSlug, scopeConfig);
+  rejectUserInformation(scope, 'scope_config');
   const { origin } = providers.endpoint(providerSlug, scope);
   if (credentialId === null) {
     if (provider.credentialRequired) {
@@ -50,3 +52,33 @@ export function requireProvider(providers: SourceProviders, slug: string): Provi
 }
 
 const kindsOf = ({ credentialKinds }: ProviderDescription): string => credentialKinds.join(' or ');
+
+/** A scope is shown to everybody who may read connectors: passwords belong into a credential. */
+function rejectUserInformation(value: unknown, at: string): void {
+  if (typeof value === 'string') {
+    if (hasUserInformation(value)) {
+      throw invalid(at, `${at} must not hold a user's name or password in an address: store a credential.`);
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      rejectUserInformation(member, `${at}.${name}`);
+    }
+  }
+}
+
+/** Protocols whose addresses name an account without a secret, such as `ssh://git@host`. */
+const namingAccounts = new Set(['ssh:', 'sftp:']);
+
+function hasUserInformation(text: string): boolean {
+  const url = text.includes('://') ? URL.parse(text.trim()) : null;
+  return url !== null && (url.password !== '' || (url.username !== '' && !namingAccounts.has(url.protocol)));
+}
+
+/** The source of a connector, with settings that may not be stored yet. */
+export function sourceOf(
+  connector: Pick<Connector, 'tenantId' | 'id' | 'spaceId' | 'principalId' | 'providerSlug'>,
+  { scopeConfig, credentialId }: { scopeConfig: unknown; credentialId: string | null },
+): SourceUse {
+  const { tenantId, id: connectorId, spaceId, principalId, providerSlug } = connector;
+  return { tenantId, spaceId, principalId, connectorId, providerSlug, scopeConfig, credentialId };
+}

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '#domain/foundation/access/caller.ts';
 import { recordEvent, type AuditEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
@@ -13,6 +14,8 @@ export interface RunEnd {
   errorCode?: SyncErrorCode | null;
   /** One sentence of the platform. */
   errorText?: string | null;
+  /** Who ends it by a request; omitted: it ends by itself, on behalf of its requester. */
+  by?: Actor;
 }
 
 /** After so many failed runs in a row, people are notified. */
@@ -71,12 +74,17 @@ export async function finishRun(
   if (!isRunnable(connector.status)) {
     await dropQueued(em, connector, run, now);
   }
+  const actor = end.by ?? (await requesterOf(em, connector, run));
+  for (const event of [...documentEvents(connector, run), ...events]) {
+    await recordEvent(em, actor, event);
+  }
+}
+
+async function requesterOf(em: EntityManager, connector: Connector, run: SyncRun): Promise<Actor> {
   const requester = { tenantId: run.tenantId, principalId: run.createdBy ?? connector.principalId };
   const actor = await rebuildActor(em, requester);
   const via = run.trigger === 'schedule' ? 'schedule' : 'workflow';
-  for (const event of [...documentEvents(connector, run), ...events]) {
-    await recordEvent(em, { ...actor, origin: { ...actor.origin, via } }, event);
-  }
+  return { ...actor, origin: { ...actor.origin, via } };
 }
 
 function succeed(connector: Connector, run: SyncRun, now: Date): void {

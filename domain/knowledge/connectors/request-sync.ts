@@ -19,7 +19,7 @@ export interface RequestSync extends ConnectorRef {
 }
 
 /**
- * Queues a run; while one is queued, that one is returned.
+ * Queues a run; while one is queued, that one is returned. `replayed` says that the key named an earlier request.
  * @throws `missing_permission`, `collection_not_found`, `connector_not_found`, `invalid_state` for a connector that is
  *   paused, suspended or being deleted, and the refusals of `claimKey`
  */
@@ -43,7 +43,7 @@ export async function requestSync(
     );
   }
   const { tenantId, principalId } = ctx.caller;
-  const { run, coalesced } = await queueRun(ctx.em, connector, {
+  const { run } = await queueRun(ctx.em, connector, {
     trigger: 'manual',
     mode: input.mode,
     confirmDeletions: input.confirmDeletions,
@@ -51,5 +51,5 @@ export async function requestSync(
   });
   const ids = { tenantId, connectorId: connector.id };
   await ctx.enqueue(signalWithStart('runConnector', ids, 'syncRequested', [run.id]));
-  return { run, replayed: coalesced };
+  return { run, replayed: false };
 }

@@ -10,8 +10,8 @@ export type SyncSchedule =
 
 /** Runs of connectors with the same schedule are spread over this time. */
 const jitterMs = 300_000;
-const minMinutes = 5;
-const maxMinutes = 525_600;
+export const minMinutes = 5;
+export const maxMinutes = 525_600;
 /** A cron that would run more often is refused. */
 const minGapMs = minMinutes * 60_000;
 

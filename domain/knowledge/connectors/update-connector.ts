@@ -2,83 +2,46 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
-import { changedFields } from '#domain/foundation/kernel/changed-fields.ts';
-import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { cancelRuns } from './cancel-runs.ts';
-import { requireSource } from './connector-spec.ts';
 import type { Connector } from './connector.entity.ts';
 import { eventOf } from './connector-event.ts';
 import { isRunnable } from './connector-status.ts';
-import { lockConnector, type ConnectorRef } from './find-connector.ts';
+import { lockConnector } from './find-connector.ts';
+import { requireChecked, resolveChange, type ConnectorChange } from './plan-update.ts';
 import { queueRun } from './queue-run.ts';
-import type { SourceProviders } from './source-providers.ts';
-import { requireSchedule, type SyncSchedule } from './sync-schedule.ts';
-
-export interface ConnectorChange extends ConnectorRef {
-  scopeConfig?: unknown;
-  credentialId?: string | null | undefined;
-  syncSchedule?: SyncSchedule | null | undefined;
-  status?: 'active' | 'paused' | undefined;
-}
-
-/** Refuses what the stored connector does not allow; the source itself is checked outside of the transaction. */
-export function requireChangeable(connector: Connector): void {
-  if (connector.status === 'deleting') {
-    throw new DomainError('invalid_state', 'The connector is being deleted.');
-  }
-}
+import type { SourceProviders, SourceUse } from './source-providers.ts';
 
 /**
- * Changes scope, credential, schedule or status. A connector that becomes `active` begins a run; one that is paused
- * cancels its runs. A new scope or credential lets it leave `auth_required` and `error`: the caller has checked the
- * source with it.
+ * Changes scope, credential, schedule or status. A connector that becomes `active` begins a run; pausing
+ * cancels its runs. A new scope or credential lets it leave `auth_required` and `error`.
+ * @param checked the source that has answered for this change; omitted: the caller vouches for it
  * @throws `missing_permission`, `collection_not_found`, `connector_not_found`, `invalid_request`, `invalid_state`
  */
 export async function updateConnector(
   ctx: Context,
   providers: SourceProviders,
   change: ConnectorChange,
+  checked?: SourceUse | null,
 ): Promise<Connector> {
   const { caller, em } = ctx;
   authorize(caller, 'connectors.update');
   const connector = await lockConnector(ctx, change);
-  requireChangeable(connector);
-  const { providerSlug, spaceId } = connector;
-  const credentialId =
-    change.credentialId === undefined ? (connector.credentialId ?? null) : change.credentialId;
-  const given = change.scopeConfig === undefined ? connector.scopeConfig : change.scopeConfig;
-  const after = {
-    scope_config: await requireSource(
-      ctx,
-      providers,
-      { providerSlug, scopeConfig: given, credentialId },
-      spaceId,
-    ),
-    credential_id: credentialId,
-    sync_schedule:
-      change.syncSchedule === undefined
-        ? (connector.syncSchedule ?? null)
-        : requireSchedule(change.syncSchedule),
-  };
-  const before = {
-    scope_config: connector.scopeConfig,
-    credential_id: connector.credentialId ?? null,
-    sync_schedule: connector.syncSchedule ?? null,
-  };
-  const changed = changedFields(['scope_config', 'credential_id', 'sync_schedule'], after, before);
-  const isOtherSource = changed.includes('scope_config') || changed.includes('credential_id');
-  connector.scopeConfig = after.scope_config;
-  connector.credentialId = after.credential_id;
-  connector.syncSchedule = after.sync_schedule;
+  const resolved = await resolveChange(ctx, providers, connector, change);
+  if (checked !== undefined) {
+    requireChecked(resolved, checked);
+  }
+  const { after, changed, isOtherSource, becomes } = resolved;
+  connector.scopeConfig = after.scopeConfig;
+  connector.credentialId = after.credentialId;
+  connector.syncSchedule = after.syncSchedule;
   if (changed.includes('scope_config')) {
     connector.checkpoint = null;
   }
   const from = connector.status;
-  const isRepaired = isOtherSource && (from === 'auth_required' || from === 'error');
-  if (change.status === 'paused') {
-    connector.become('paused');
-  } else if ((change.status === 'active' && !isRunnable(from)) || isRepaired) {
-    connector.become('active');
+  if (becomes !== null && becomes !== from) {
+    connector.become(becomes);
+  }
+  if (becomes === 'active') {
     connector.failedRuns = 0;
     connector.failingSince = null;
   }

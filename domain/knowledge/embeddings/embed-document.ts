@@ -4,6 +4,7 @@ import { passagesToEmbed } from './passages-to-embed.ts';
 import type { LiveGeneration } from './live-generations.ts';
 import { bytesToFloats } from './quantise.ts';
 import { recordUsage } from './record-usage.ts';
+import { readLists } from './vector-lists.ts';
 import { reuseVectors, storeVectors } from './vectors.ts';
 
 /** Runs one transaction of the tenant. */
@@ -31,6 +32,10 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
   const { id: embeddingId, spaceId } = target.generation;
   const passages = { ...work.document, embeddingId };
   const mean = bytesToFloats(target.generation.mean);
+  const lists =
+    target.generation.listCount === 0
+      ? null
+      : await inTransaction((em) => readLists(em, { ...passages, mean }));
   for (let after = -1; ;) {
     const behind = { after, limit: batchSize };
     const { batch, reused } = await inTransaction(async (em) => {
@@ -50,7 +55,7 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
       );
       const embedded = fresh.map((passage, index) => ({ ...passage, vector: vectorAt(vectors, index) }));
       await inTransaction(async (em) => {
-        await storeVectors(em, { ...passages, mean }, embedded);
+        await storeVectors(em, { ...passages, mean, lists }, embedded);
         const texts = embedded.length;
         await recordUsage(em, { spaceId, model: target.model, purpose: 'passages', texts, tokens });
       });

@@ -15,6 +15,11 @@ const schema = defineEntity({
     state: p.text().$type<GenerationState>(),
     /** float32, little-endian: subtracted from a vector before its signs are taken. */
     mean: p.blob(),
+    /** int8 for each component, one centroid of its lists after the other; null: it has none. */
+    centroids: p.blob().lazy().nullable(),
+    listCount: p.smallint().default(0),
+    /** When each of its vectors had a list. */
+    partitionedAt: p.datetime().nullable(),
     /** While building: documents up to this id have their vectors. */
     doneThrough: p.uuid().nullable(),
     documentsDone: p.integer().default(0),

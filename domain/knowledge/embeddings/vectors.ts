@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StoredPassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { quantise, signBits } from './quantise.ts';
+import type { VectorLists } from './vector-lists.ts';
 
 export interface EmbeddedPassage {
   position: number;
@@ -21,19 +22,20 @@ interface Target extends StoredPassages {
  */
 export async function storeVectors(
   em: EntityManager,
-  target: Target & { mean: Float32Array },
+  target: Target & { mean: Float32Array; lists: VectorLists | null },
   embedded: readonly EmbeddedPassage[],
 ): Promise<void> {
   const rows = embedded.map(({ position, textHash, vector }) => ({
     position,
     hash: textHash.toString('hex'),
-    vector: quantise(vector).toString('hex'),
+    vector: quantise(vector, target.mean).toString('hex'),
     bits: signBits(vector, target.mean),
+    list: target.lists?.listOf(vector) ?? 0,
   }));
   await em.execute(
     `with given as materialized (
        select r.*, c.collection_id
-       from jsonb_to_recordset(?::jsonb) as r(position integer, hash text, vector text, bits text)
+       from jsonb_to_recordset(?::jsonb) as r(position integer, hash text, vector text, bits text, list smallint)
        join chunks c on c.tenant_id = ? and c.document_id = ? and c.generation = ? and c.position = r.position
        join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
        for share of d),
@@ -41,8 +43,8 @@ export async function storeVectors(
        insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
        select ?, ?, ?, ?, position, decode(hash, 'hex'), decode(vector, 'hex') from given
        on conflict do nothing)
-     insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)
-     select ?, ?, collection_id, ?, ?, position, bits::bit varying from given
+     insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits, list)
+     select ?, ?, collection_id, ?, ?, position, bits::bit varying, list from given
      on conflict do nothing`,
     [JSON.stringify(rows), ...passagesOf(target), ...keysOf(target), ...keysOf(target)],
   );
@@ -57,7 +59,7 @@ export async function reuseVectors(
   const rows = passages.map(({ position, textHash }) => ({ position, hash: textHash.toString('hex') }));
   const reused = await em.execute<{ position: number }[]>(
     `with given as materialized (
-       select r.position, c.collection_id, known.text_hash, known.vector, bits.bits
+       select r.position, c.collection_id, known.text_hash, known.vector, bits.bits, bits.list
        from jsonb_to_recordset(?::jsonb) as r(position integer, hash text)
        join chunks c on c.tenant_id = ? and c.document_id = ? and c.generation = ? and c.position = r.position
        join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
@@ -73,8 +75,8 @@ export async function reuseVectors(
        select ?, ?, ?, ?, position, text_hash, vector from given
        on conflict do nothing),
      scanned as (
-       insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)
-       select ?, ?, collection_id, ?, ?, position, bits from given
+       insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits, list)
+       select ?, ?, collection_id, ?, ?, position, bits, list from given
        on conflict do nothing)
      select position from given`,
     [

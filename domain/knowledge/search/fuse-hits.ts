@@ -36,7 +36,7 @@ export interface Fusion {
 }
 
 /** Deviations from an unrelated passage's cosine that count as near; chosen by `npm run bench:knowledge`. */
-const near = 4;
+const near = 8;
 /** Of a few passages the deviation may be 0. */
 const minDeviation = 0.01;
 

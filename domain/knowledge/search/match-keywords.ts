@@ -24,7 +24,7 @@ export interface KeywordQuery {
 
 /** Max passages that are ranked, as estimated before the search; the rarest word's passages always are. */
 const maxCandidates = 3_000;
-/** Max different words of a question. */
+/** Max different words of a question that are looked for: its rarest. */
 const maxLexemes = 32;
 
 /**
@@ -42,7 +42,7 @@ export async function matchKeywords(em: EntityManager, query: KeywordQuery): Pro
       : `array(select d.id from documents d where d.tenant_id = ? ${filtered.sql('d.id')})`;
   const rows = await em.execute<MatchRow[]>(
     `with question as materialized (
-       select lexeme from unnest(to_tsvector(?::regconfig, ?)) limit ${maxLexemes}),
+       select lexeme from unnest(to_tsvector(?::regconfig, ?))),
      frequent as (
        select s.lexeme, sum(s.df * c.chunk_count::float8 / greatest(c.lexeme_chunks, 1)) as df
        from lexeme_stats s join collections c on c.tenant_id = s.tenant_id and c.id = s.collection_id
@@ -55,7 +55,7 @@ export async function matchKeywords(em: EntityManager, query: KeywordQuery): Pro
      plan as (
        select array_agg(lexeme order by n) as lexemes, array_agg(case when rare then null else df end order by n) as df,
               count(*) filter (where rare)::integer as rare
-       from (select *, n = 1 or candidates <= ${maxCandidates} as rare from ordered) o
+       from (select *, n = 1 or candidates <= ${maxCandidates} as rare from ordered where n <= ${maxLexemes}) o
        having count(*) > 0)
      select r.* from plan p cross join lateral
        app.rank_passages(?::uuid[], p.lexemes, p.df, p.rare, ?::float8, ${documents}, ?) r`,

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { signBits, similarity } from '#domain/knowledge/embeddings/quantise.ts';
+import { readLists } from '#domain/knowledge/embeddings/vector-lists.ts';
 import { documentsMatching, type DocumentFilter } from './document-filter.ts';
 
 export interface NearestQuery {
@@ -7,6 +8,8 @@ export interface NearestQuery {
   /** The embedding generation that is searched. */
   embeddingId: string;
   mean: Float32Array;
+  /** Lists of its vectors; 0: it has none. */
+  listCount: number;
   /** Of length 1. */
   vector: Float32Array;
   /** Collections of one space; never empty. */
@@ -27,18 +30,48 @@ export interface NearestPassages {
 /** Vectors that the background is estimated from. */
 const sampleSize = 256;
 
+/** Passages of the searched collections from which only the lists near the question are read. */
+const listedFrom = 100_000;
+/** Lists that are read: with 512 of them, a twelfth of the vectors. */
+const nearLists = 32;
+
 /**
  * Two steps in one statement's snapshot: the scan compares sign bits, then the cosines of its best are computed from
  * the stored components. Vectors of replaced and deleted passages do not exist, so none needs to be filtered out.
+ *
+ * Of many passages, the scan reads the lists of vectors that are nearest to the question. It reads all of them where a
+ * filter or the choice of collections leaves too few passages of those lists.
  */
 export async function nearestPassages(em: EntityManager, query: NearestQuery): Promise<NearestPassages> {
+  const lists = await listsToRead(em, query);
+  const found = await scan(em, query, lists);
+  return lists !== null && found.hits.length < query.limit ? scan(em, query, null) : found;
+}
+
+/** @returns null for all of them */
+async function listsToRead(em: EntityManager, query: NearestQuery): Promise<number[] | null> {
+  const { vector, listCount, passages } = query;
+  const isFiltered = documentsMatching(query).params.length > 0;
+  if (listCount === 0 || passages <= listedFrom || isFiltered) {
+    return null;
+  }
+  const lists = await readLists(em, query);
+  return lists && [0, ...lists.nearest(vector, nearLists)];
+}
+
+async function scan(
+  em: EntityManager,
+  query: NearestQuery,
+  lists: readonly number[] | null,
+): Promise<NearestPassages> {
   const filtered = documentsMatching(query);
   const rows = await em.execute<
     { document_id: string | null; generation: number; position: number; vector: Buffer }[]
   >(
     `with near as materialized (
        select v.document_id, v.generation, v.position from chunk_vectors v
-       where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[]) ${filtered.sql('v.document_id')}
+       where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[])
+         ${lists === null ? '' : 'and v.list = any(?::smallint[])'} ${filtered.sql('v.document_id')}
        order by bit_count(v.bits # ?::bit varying) limit ?),
      sample as materialized (
        select e.vector from chunk_embeddings e where e.tenant_id = ? and e.embedding_id = ?
@@ -52,9 +85,10 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
       query.tenantId,
       query.embeddingId,
       `{${query.collectionIds.join(',')}}`,
+      ...(lists === null ? [] : [`{${lists.join(',')}}`]),
       ...filtered.params,
       signBits(query.vector, query.mean),
-      scanned(query),
+      compared(query),
       query.tenantId,
       query.embeddingId,
       query.tenantId,
@@ -64,7 +98,7 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
   const hits: NearestPassages['hits'] = [];
   const sample: number[] = [];
   for (const { document_id: documentId, generation, position, vector } of rows) {
-    const cosine = similarity(query.vector, vector);
+    const cosine = similarity(query.vector, vector, query.mean);
     if (documentId === null) {
       sample.push(cosine);
     } else {
@@ -75,9 +109,12 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
   return { hits: hits.slice(0, query.limit), background: statistics(sample) };
 }
 
-/** Passages whose cosines are computed: sign bits alone misplace more of them the more passages there are. */
-function scanned({ passages, limit }: NearestQuery): number {
-  return Math.max(limit, passages > 100_000 ? 1_000 : 400);
+/**
+ * Passages whose cosines are computed: sign bits alone misplace more of them the more passages there are. Chosen by
+ * `npm run bench:search`.
+ */
+function compared({ passages, limit }: NearestQuery): number {
+  return Math.max(limit, passages > 300_000 ? 1_500 : 1_200);
 }
 
 function statistics(sample: readonly number[]): NearestPassages['background'] {

@@ -20,6 +20,8 @@ export interface QuestionVector {
   /** The embedding generation that the vector can be compared with. */
   embeddingId: string;
   mean: Float32Array;
+  /** Lists of the generation's vectors; 0: it has none. */
+  listCount: number;
   vector: Float32Array;
 }
 
@@ -62,7 +64,12 @@ export async function questionVector(
       const { spaceId } = generation;
       await inTransaction((em) => recordUsage(em, { spaceId, model, purpose: 'query', texts: 1, tokens }));
     }
-    return { embeddingId: generation.id, mean: bytesToFloats(generation.mean), vector };
+    return {
+      embeddingId: generation.id,
+      listCount: generation.listCount,
+      mean: bytesToFloats(generation.mean),
+      vector,
+    };
   } catch (error) {
     if (error instanceof EmbeddingFailure || isTimeout(error)) {
       return 'embedding_unavailable';

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 
 /** Requests to one host for one tenant, over all workers. */
-const pace = { perSecond: 200, burst: 200 };
+const pace = { perSecond: 500, burst: 500 };
 
 /**
  * Takes `count` requests to a host from the shared bucket.

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
+import { partBytes } from '#domain/foundation/bytes/parts.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
@@ -38,16 +39,12 @@ export async function storeDocuments(
   if (stored.length === 0) {
     return ids;
   }
-  const store = PostgresByteStore.within(connector.tenantId, em);
-  const rows: Row[] = [];
-  // In the order of their hashes: the locks of equal contents are taken in the same order everywhere.
-  for (const each of stored.toSorted((a, b) => (a.read.contentHash < b.read.contentHash ? -1 : 1))) {
-    const { content } = each.read;
-    const { key } = await store.put([content], { purpose: 'documents', maxBytes: content.byteLength });
+  const keys = await storeContents(em, connector, stored);
+  const rows = stored.map((each) => {
     const id = each.known?.documentId ?? newId();
     ids.set(each.listed.ref, id);
-    rows.push(rowOf(connector, each, { id, key }));
-  }
+    return rowOf(connector, each, { id, key: keys.get(each.read.contentHash) ?? '' });
+  });
   const isKnown = new Set(stored.flatMap(({ known }) => known?.documentId ?? []));
   await insertDocuments(
     em,
@@ -61,6 +58,25 @@ export async function storeDocuments(
   );
   await insertPassages(em, connector, stored, ids);
   return ids;
+}
+
+/** @returns the key of each content, by its hash */
+async function storeContents(
+  em: EntityManager,
+  { tenantId }: Connector,
+  stored: readonly Stored[],
+): Promise<Map<string, string>> {
+  const store = PostgresByteStore.within(tenantId, em);
+  const contents = new Map(stored.map(({ read }) => [read.contentHash, read.content]));
+  const isSmall = ([, content]: [string, Uint8Array]) => content.byteLength <= partBytes;
+  const keys = await store.putAll(new Map([...contents].filter(isSmall)), 'documents');
+  for (const [hash, content] of [...contents]
+    .filter((each) => !isSmall(each))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const { key } = await store.put([content], { purpose: 'documents', maxBytes: content.byteLength });
+    keys.set(hash, key);
+  }
+  return keys;
 }
 
 /** Deletes documents with their passages. */

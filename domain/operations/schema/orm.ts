@@ -11,6 +11,7 @@ import { Migration20261124040000 } from '#domain/operations/schema/migrations/Mi
 import { Migration20261124050000 } from '#domain/operations/schema/migrations/Migration20261124050000.ts';
 import { Migration20261124060500 } from '#domain/operations/schema/migrations/Migration20261124060500.ts';
 import { Migration20261124061500 } from '#domain/operations/schema/migrations/Migration20261124061500.ts';
+import { Migration20261124070000 } from '#domain/operations/schema/migrations/Migration20261124070000.ts';
 import { Migration20261124080000 } from '#domain/operations/schema/migrations/Migration20261124080000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
@@ -29,6 +30,7 @@ export const migrationsList = [
   { name: 'Migration20261124050000', class: Migration20261124050000 },
   { name: 'Migration20261124060500', class: Migration20261124060500 },
   { name: 'Migration20261124061500', class: Migration20261124061500 },
+  { name: 'Migration20261124070000', class: Migration20261124070000 },
   { name: 'Migration20261124080000', class: Migration20261124080000 },
 ];
 

@@ -42,15 +42,6 @@ export function limitsOf({
   return [maxActivePerSpace, maxActivePerTenant];
 }
 
-/** @throws `too_many_active_responses` */
-export async function rejectWhenBusy(ctx: Context, spaceId: string, limits: ActiveLimits): Promise<void> {
-  const [active] = await ctx.em.execute<Active[]>(countActive, countedWith(ctx, spaceId, limits));
-  const [inSpace, inTenant] = limitsOf(limits);
-  if (active === undefined || active.space >= inSpace || active.tenant >= inTenant) {
-    throw tooManyActive(ctx, spaceId, limits, active);
-  }
-}
-
 /** Names the limit that is reached; the space's if both are. */
 export function tooManyActive(
   ctx: Context,

@@ -10,28 +10,16 @@ import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import { Model } from '#domain/capabilities/models/model.entity.ts';
 import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { toEntity } from '#domain/foundation/persistence/rows.ts';
-import {
-  countActive,
-  countedWith,
-  limitsOf,
-  tooManyActive,
-  type Active,
-  type ActiveLimits,
-} from './active-limit.ts';
 import { checkInput, joinChain } from './chain.ts';
 import type { CreateResponseInput } from '#domain/responses/record/create-input.ts';
 import { toHead } from '#domain/responses/store/head.ts';
 import { generationStart } from '#domain/responses/store/generation-start.ts';
-import { Response } from '#domain/responses/record/response.entity.ts';
+import { insertHead, type CreateLimits } from './insert-head.ts';
 import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
 import { noUsage, toResponseRecord, type ResponseRecord } from '#domain/responses/record/response-record.ts';
 import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
 import { modelError, resolveRequest } from './resolve-request.ts';
 import { answerApprovals } from './tool-input.ts';
-
-export interface CreateLimits extends ActiveLimits {
-  retentionSeconds: number;
-}
 
 export type Created =
   | { kind: 'created'; record: ResponseRecord; request: ResponseRequest }
@@ -66,40 +54,24 @@ export async function createResponse(
     screened.found.push(...found);
   }
   noteRedaction(resolved, screened);
-  const [accepted] = await ctx.em.execute<(Active & { head: object | null })[]>(
-    `with active as materialized (${countActive}), head as (
-       insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
-         previous_response_id, request, fingerprint, governance, metadata, created_at, expires_at)
-       select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, date_trunc('milliseconds', now()),
-         date_trunc('milliseconds', now()) + make_interval(secs => ?)
-       from active where space < ? and tenant < ?
-       returning *),
-     id as (insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at)
-       select tenant_id, id, space_id, principal_id, created_at, expires_at from head)
-     select active.space, active.tenant, to_json(head) as head from active left join head on true`,
-    [
-      ...countedWith(ctx, space.id, limits),
-      ctx.caller.tenantId,
-      responseId,
-      space.id,
-      ctx.caller.principalId,
-      ctx.caller.apiKeyId,
-      model.id,
-      model.providerModel,
-      model.alias,
-      input.previousResponseId,
-      JSON.stringify(resolved.request),
-      input.fingerprint,
-      JSON.stringify(resolved.governance),
-      input.metadata === null ? null : JSON.stringify(input.metadata),
-      limits.retentionSeconds,
-      ...limitsOf(limits),
-    ],
+  const change = new ResponseChange(
+    await insertHead(
+      ctx,
+      {
+        id: responseId,
+        spaceId: space.id,
+        modelId: model.id,
+        model: model.providerModel,
+        modelAlias: model.alias,
+        previousResponseId: input.previousResponseId,
+        request: resolved.request,
+        fingerprint: input.fingerprint,
+        governance: resolved.governance,
+        metadata: input.metadata,
+      },
+      limits,
+    ),
   );
-  if (accepted?.head == null) {
-    throw tooManyActive(ctx, space.id, limits, accepted);
-  }
-  const change = new ResponseChange(toEntity(Response, accepted.head));
   const { response } = change;
   await joinChain(ctx, input, change, model.contextWindow);
   await saveScreening(ctx, response, screened);

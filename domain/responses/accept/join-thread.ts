@@ -45,11 +45,6 @@ export async function enterThread(
   requireActive(await findThreadToWrite(ctx, threadId, { lock: true }));
   response.threadId = threadId;
   response.branchId = branchId;
-  await ctx.em.execute('update responses set thread_id = ?, branch_id = ? where id = ?', [
-    threadId,
-    branchId,
-    response.id,
-  ]);
   return before;
 }
 

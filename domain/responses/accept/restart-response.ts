@@ -3,22 +3,19 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
-import { inheritEntries, saveScreening, noteRedaction } from './save-screening.ts';
-import { demandOf } from '#domain/governance/policy/pii-settings.ts';
-import { screenRequest } from './screen-request.ts';
+import { inheritEntries, saveScreening } from './save-screening.ts';
 import { Model } from '#domain/capabilities/models/model.entity.ts';
 import { SpaceModel } from '#domain/capabilities/models/space-model.entity.ts';
 import { requireOffered } from '#domain/capabilities/skills/pin-skill.ts';
-import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { returnToThread } from './join-thread.ts';
-import { rejectWhenBusy } from './active-limit.ts';
-import type { CreateLimits } from './create-response.ts';
-import { currentRecord } from '#domain/responses/store/head.ts';
+import { repeatRequest, type RepeatedRequest } from './repeat-request.ts';
+import { insertHead, type CreateLimits } from './insert-head.ts';
+import { toHead } from '#domain/responses/store/head.ts';
 import { generationStart } from '#domain/responses/store/generation-start.ts';
 import { findOwn } from '#domain/responses/store/response-access.ts';
-import { Response } from '#domain/responses/record/response.entity.ts';
+import type { Response } from '#domain/responses/record/response.entity.ts';
 import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
-import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
+import { noUsage, toResponseRecord, type ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { modelError } from './resolve-request.ts';
 import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
 
@@ -49,21 +46,29 @@ export async function restartResponse(
     await requireOffered(ctx, failed.request.skill);
   }
   await applyConsent(ctx, failed, options.newId);
-  await rejectWhenBusy(ctx, failed.spaceId, options.limits);
+  const resolved = await repeatRequest(ctx, failed, options);
+  const change = new ResponseChange(
+    await insertHead(ctx, copyOf(failed, { id: options.newId, ...resolved }), options.limits),
+  );
+  const { response } = change;
+  response.chainDepth = failed.chainDepth;
   // After the other locks, in the lock order of a new response.
   if (failed.threadId != null && failed.branchId != null) {
-    await returnToThread(ctx, { threadId: failed.threadId, branchId: failed.branchId });
+    const branch = { threadId: failed.threadId, branchId: failed.branchId };
+    await returnToThread(ctx, branch);
+    Object.assign(response, branch);
   }
-  await copyHead(ctx, failed.id, options);
   await em.execute(
     `insert into response_context (tenant_id, response_id, position, item_id)
      select tenant_id, ?, position, item_id from response_context where response_id = ?`,
-    [options.newId, failed.id],
+    [response.id, failed.id],
   );
-  const response = await em.findOneOrFail(Response, { id: options.newId });
-  await saveRedaction(ctx, failed, response, options.names ?? null);
-  const record = await currentRecord(em, response);
-  const change = new ResponseChange(response);
+  if (failed.request.redaction !== undefined) {
+    await inheritEntries(ctx, failed.request.redaction, response.id);
+  } else if (resolved.demanded !== null) {
+    await saveScreening(ctx, response, { ...resolved.demanded, inherited: [] });
+  }
+  const record = toResponseRecord(toHead(response), [], noUsage);
   change.publish([{ type: 'response.created', response: record }]);
   change.enqueue(generationStart(response));
   if ((await writeWithin(em, change)) !== 'applied') {
@@ -77,57 +82,10 @@ export async function restartResponse(
   return record;
 }
 
-async function copyHead(
-  ctx: Context,
-  failedId: string,
-  { newId, limits }: { newId: string; limits: CreateLimits },
-): Promise<void> {
-  const { principalId, apiKeyId } = ctx.caller;
-  await ctx.em.execute(
-    `with head as (
-       insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
-         previous_response_id, chain_depth, thread_id, branch_id, request, fingerprint, governance, metadata,
-         created_at, expires_at)
-       select tenant_id, ?, space_id, ?, ?, model_id, model, model_alias,
-         previous_response_id, chain_depth, thread_id, branch_id,
-         case when request #> '{redaction,holders,0,responseId}' is null then request
-           else jsonb_set(request, '{redaction,holders}', jsonb_build_array(
-             jsonb_build_object('responseId', ?::text), request #> '{redaction,holders,0}')) end,
-         fingerprint,
-         governance - 'traced' || coalesce((select '{"traced": true}'::jsonb from spaces s
-           where s.tenant_id = responses.tenant_id and s.id = responses.space_id and s.traced), '{}'), metadata,
-         date_trunc('milliseconds', now()), date_trunc('milliseconds', now()) + make_interval(secs => ?)
-       from responses where id = ?
-       returning tenant_id, id, space_id, principal_id, created_at, expires_at)
-     insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at) select * from head`,
-    [newId, principalId, apiKeyId, newId, limits.retentionSeconds, failedId],
-  );
-}
-
-/** The redaction mapping outlives the failed response; a request from before the space's demand is screened now. */
-async function saveRedaction(
-  ctx: Context,
-  failed: Response,
-  response: Response,
-  names: FoundNames | null,
-): Promise<void> {
-  const { redaction } = failed.request;
-  if (redaction !== undefined) {
-    await inheritEntries(ctx, redaction, response.id);
-    return;
-  }
-  const space = await ctx.em.findOneOrFail(Space, { id: failed.spaceId });
-  const demand = demandOf(space.policy);
-  if (demand !== null) {
-    const holder = response.threadId == null ? { responseId: response.id } : { threadId: response.threadId };
-    const scope = response.threadId ?? response.id;
-    const demanded = { ...demand, scope, holders: [holder] };
-    const { request, found } = screenRequest(ctx, response.request, { redaction: demanded, names });
-    const resolved = { request, governance: { ...response.governance } };
-    noteRedaction(resolved, { redaction: demanded, found });
-    Object.assign(response, resolved);
-    await saveScreening(ctx, response, { redaction: demanded, found, inherited: [] });
-  }
+function copyOf(failed: Response, { id, request, governance }: { id: string } & RepeatedRequest) {
+  const { spaceId, modelId, model, modelAlias, previousResponseId, fingerprint, metadata } = failed;
+  const copied = { spaceId, modelId, model, modelAlias, previousResponseId, fingerprint, metadata };
+  return { ...copied, id, request, governance };
 }
 
 /** An approval is for one call: it moves to the restarted response, unless the approved call was begun. */

@@ -13,7 +13,7 @@ import { foldTurn } from '#domain/responses/store/open-item.ts';
 import type { Ending } from '#domain/responses/record/response-end.ts';
 import { lockWaiting, releaseWaiting } from './release-waiting.ts';
 import type { Response } from '#domain/responses/record/response.entity.ts';
-import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
+import { ResponseChange, writeLocked } from '#domain/responses/store/response-change.ts';
 import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
 import { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
@@ -45,22 +45,17 @@ export async function finishResponse(
     { outcome: 'aborted', endedAt: now },
   );
   await writeEnd(em, change, now, ending);
-  await em.refresh(response);
   hitFailpoint('finish.before_commit');
   return true;
 }
 
-/**
- * Writes only the end of a response whose items are closed and whose usage is settled. The head must be locked. The
- * ORM's entity is stale afterwards.
- */
+/** Writes only the end of a response whose items are closed and whose usage is settled. The head must be locked. */
 export async function endResponse(
   em: EntityManager,
   response: Response,
   now: Date,
   ending: Ending,
 ): Promise<void> {
-  await em.flush();
   await writeEnd(em, new ResponseChange(response), now, ending);
 }
 
@@ -73,10 +68,7 @@ async function writeEnd(em: EntityManager, change: ResponseChange, now: Date, en
   const actor = await actorOf(em, response, ending);
   const ip = (await actor.origin.sealedIp?.(em, response.tenantId)) ?? null;
   endChange(change, { ending, now, output, usage, actor, ip });
-  change.isLocked = true;
-  if ((await writeWithin(em, change)) !== 'applied') {
-    throw new Error('A response was changed by somebody else while it was locked.');
-  }
+  await writeLocked(em, change);
   // Lock order: the thread after the rows of its responses, as when a response joins it, and before waiting ones are
   // released.
   const isAwaited = await lockWaiting(em, response);

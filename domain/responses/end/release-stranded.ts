@@ -4,6 +4,7 @@ import { failureReason } from '#domain/responses/record/failure-reasons.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
 import { beginWaiting } from './release-waiting.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
+import { ResponseChange, writeLocked } from '#domain/responses/store/response-change.ts';
 
 /** Starts or fails a response that no other blocks any more and that was not released. */
 export async function releaseStranded(em: EntityManager, responseId: string): Promise<void> {
@@ -22,8 +23,11 @@ export async function releaseStranded(em: EntityManager, responseId: string): Pr
     await fail('internal_error');
     return;
   }
-  response.blockedBy = null;
-  if (!(await beginWaiting(em, response, now))) {
+  const change = new ResponseChange(response);
+  change.response.blockedBy = null;
+  const isBegun = await beginWaiting(em, change, now);
+  await writeLocked(em, change);
+  if (!isBegun) {
     await fail('context_length_exceeded');
   }
 }

@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { Model } from '#domain/capabilities/models/model.entity.ts';
 import { exceeds, passContext } from '#domain/responses/prompt/context-snapshot.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
 import { generationStart } from '#domain/responses/store/generation-start.ts';
+import { ResponseChange, writeLocked } from '#domain/responses/store/response-change.ts';
 import type { FailureCode } from '#domain/responses/record/response-status.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 
@@ -33,15 +33,17 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
     if (head === null || head.response.isTerminal) {
       continue;
     }
-    const child = head.response;
+    const change = new ResponseChange(head.response);
+    const child = change.response;
     const isPassed = child.contextFrom !== parent.id || (await passContext(em, parent, child));
     child.blockedBy = parent.blockedBy ?? null;
+    const isTooLong = isPassed && child.blockedBy === null && !(await beginWaiting(em, change, head.now));
+    await writeLocked(em, change);
     if (!isPassed) {
-      stopped.push(...(await withDependents(em, child)));
-    } else if (child.blockedBy === null && !(await beginWaiting(em, child, head.now))) {
-      stopped.push({ response: child, code: 'context_length_exceeded' });
+      stopped.push(...(await withDependents(em, head.response)));
+    } else if (isTooLong) {
+      stopped.push({ response: head.response, code: 'context_length_exceeded' });
     }
-    await em.flush();
   }
   return stopped;
 }
@@ -54,18 +56,20 @@ interface Stopped {
 /** A response whose context is lost, after all that were to continue from it, so that it releases none of them. */
 async function withDependents(em: EntityManager, response: Response): Promise<Stopped[]> {
   const lost: Stopped[] = [];
-  for (const next of await em.find(Response, { contextFrom: response.id, finishedAt: null })) {
+  const dependents = { contextFrom: response.id, finishedAt: null };
+  for (const next of await em.find(Response, dependents, { refresh: true })) {
     lost.push(...(await withDependents(em, next)));
   }
   return [...lost, { response, code: 'internal_error' }];
 }
 
 /**
- * Starts a response that is no longer blocked. The history of its branch is included and measured later, by its own
+ * Adds to its change the start of a response that is no longer blocked. The history of its branch is included and measured later, by its own
  * turn: that can be large, or fail, and must not prevent the end of another response.
  * @returns false if its context is too long
  */
-export async function beginWaiting(em: EntityManager, response: Response, now: Date): Promise<boolean> {
+export async function beginWaiting(em: EntityManager, change: ResponseChange, now: Date): Promise<boolean> {
+  const { response } = change;
   response.queuedSince = now;
   if (!response.historyDue) {
     const { contextWindow } = await em.findOneOrFail(Model, { id: response.modelId });
@@ -73,7 +77,7 @@ export async function beginWaiting(em: EntityManager, response: Response, now: D
       return false;
     }
   }
-  await enqueue(em, generationStart(response));
+  change.enqueue(generationStart(response));
   return true;
 }
 

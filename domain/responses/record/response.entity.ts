@@ -12,6 +12,8 @@ import {
 const schema = defineEntity({
   name: 'Response',
   tableName: 'responses',
+  // The ORM only reads heads: a flush never writes one. `insert-head.ts` and `response-change.ts` do.
+  readonly: true,
   properties: (p) => ({
     tenantId: p.uuid().primary(),
     id: p.text().primary(),

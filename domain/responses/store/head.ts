@@ -16,7 +16,8 @@ export async function lockHead(
   em: EntityManager,
   responseId: string,
 ): Promise<{ response: Response; now: Date } | null> {
-  const response = await em.findOne(Response, { id: responseId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  const locked = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
+  const response = await em.findOne(Response, { id: responseId }, locked);
   if (response === null) {
     return null;
   }

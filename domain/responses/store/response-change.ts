@@ -60,9 +60,27 @@ export interface CallHold {
  */
 export type ChangeAnswer = 'applied' | 'conflict' | 'blocked';
 
+/** Columns that `insert-head.ts` sets once. `deleted_at` is set by `delete-response.ts`. */
+const fixed: ReadonlySet<string> = new Set<Extract<keyof Response, string>>([
+  'tenantId',
+  'id',
+  'spaceId',
+  'principalId',
+  'apiKeyId',
+  'modelId',
+  'model',
+  'modelAlias',
+  'previousResponseId',
+  'request',
+  'fingerprint',
+  'metadata',
+  'createdAt',
+  'deletedAt',
+]);
+
 /**
  * Collects all changes of one step to a response, so that one call writes them in one transaction, compared with the
- * state that was read. `response` is the new head. A head that the ORM manages is not updated.
+ * state that was read. `response` is the new head. Every write to a head is such a change.
  */
 export class ResponseChange {
   readonly response: Response;
@@ -76,10 +94,7 @@ export class ResponseChange {
   turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'> | null = null;
   attempt: NewAttempt | null = null;
   committed: CommittedAttempt | null = null;
-  /**
-   * The change is written in a transaction that has locked the head, also past its expiry, and that releases waiting
-   * responses itself: the end is not answered `blocked`.
-   */
+  /** Set by `writeLocked`. */
   isLocked = false;
   #call: CallStep | null = null;
 
@@ -121,6 +136,11 @@ export class ResponseChange {
     this.#context.push(...itemIds.map((itemId, i) => ({ position: position + i, itemId })));
   }
 
+  /** After the write: what holds the head that was read sees the new one. */
+  applyToBefore(): void {
+    Object.assign(this.#before, this.response);
+  }
+
   /** Starts a workflow when the change is committed. */
   enqueue(start: StartMessage): void {
     this.starts.push(toRow(start, this.response.tenantId));
@@ -154,7 +174,7 @@ export class ResponseChange {
         change[name] = rows.map(toColumns);
       }
     };
-    const head = changedColumns(this.#before, this.response);
+    const head = changedColumns(this.#before, this.response, fixed);
     if (head !== null) {
       change['head'] = head;
     }
@@ -211,4 +231,16 @@ export async function writeWithin(em: EntityManager, change: ResponseChange): Pr
     sendWithCommit(em, change.starts);
   }
   return answer;
+}
+
+/**
+ * The same for a head that the current transaction has locked. It is written also past its expiry, and its end
+ * although other responses wait for it, which the caller releases. The locked head gets the new values.
+ */
+export async function writeLocked(em: EntityManager, change: ResponseChange): Promise<void> {
+  change.isLocked = true;
+  if ((await writeWithin(em, change)) !== 'applied') {
+    throw new Error('A response was changed by somebody else while it was locked.');
+  }
+  change.applyToBefore();
 }

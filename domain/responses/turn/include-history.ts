@@ -6,8 +6,8 @@ import { exceeds, messageTexts } from '#domain/responses/prompt/context-snapshot
 import { failureReason } from '#domain/responses/record/failure-reasons.ts';
 import { finishResponse } from '#domain/responses/end/finish-response.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
+import { ResponseChange, writeLocked } from '#domain/responses/store/response-change.ts';
 import type { HeadState } from '#domain/responses/prompt/read-turn.ts';
-import type { Response } from '#domain/responses/record/response.entity.ts';
 import type { FailureCode } from '#domain/responses/record/response-status.ts';
 import { inThreadsOf } from '#domain/conversations/threads/in-thread.ts';
 import { placeHistory } from '#domain/responses/prompt/place-history.ts';
@@ -26,8 +26,9 @@ export async function includeHistory(unitOfWork: UnitOfWork, state: HeadState): 
       return;
     }
     const { response, now } = head;
-    const refused = await include(em, response, state);
-    await em.flush();
+    const change = new ResponseChange(response);
+    const refused = await include(em, change, state);
+    await writeLocked(em, change);
     if (refused !== null) {
       await finishResponse(em, response, now, { status: 'failed', failure: failureReason(refused) });
     }
@@ -36,7 +37,7 @@ export async function includeHistory(unitOfWork: UnitOfWork, state: HeadState): 
 
 async function include(
   em: EntityManager,
-  response: Response,
+  { response }: ResponseChange,
   { requester }: HeadState,
 ): Promise<FailureCode | null> {
   const { threadId: id } = response;

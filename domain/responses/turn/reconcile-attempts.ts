@@ -2,6 +2,7 @@ import { Model } from '#domain/capabilities/models/model.entity.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { resumableRun } from './continue-turn.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
+import { ResponseChange, writeLocked } from '#domain/responses/store/response-change.ts';
 import { readTurnEvents } from '#domain/responses/store/item-store.ts';
 import { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
 import type { TurnKey } from '#domain/responses/record/turn-key.ts';
@@ -24,7 +25,9 @@ export async function reconcileLostAttempts(
       return;
     }
     const { response, now } = head;
-    response.bumpEpoch();
+    const change = new ResponseChange(response);
+    change.response.bumpEpoch();
+    await writeLocked(em, change);
     const place = { responseId: response.id, iteration: key.iteration };
     const earlier = await em.find(TurnAttempt, place, { orderBy: { attempt: 'asc' } });
     for (const lost of earlier.filter(({ outcome }) => outcome === 'running')) {

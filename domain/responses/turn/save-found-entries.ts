@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
+import { ResponseChange, writeLocked } from '#domain/responses/store/response-change.ts';
 import { attributeTo, saveEntries, readMapping } from '#domain/governance/redaction/pii-mapping.ts';
 import type { Redaction } from '#domain/governance/policy/pii-settings.ts';
 import { recordDetection } from '#domain/governance/redaction/record-detection.ts';
@@ -35,6 +36,8 @@ export async function saveFoundEntries(
     dedupeKey: `response/${responseId}/pii`,
     found: fresh,
   });
+  const change = new ResponseChange(response);
   const { governance } = response;
-  response.governance = { ...governance, redactions: governance.redactions + places };
+  change.response.governance = { ...governance, redactions: governance.redactions + places };
+  await writeLocked(work.em, change);
 }

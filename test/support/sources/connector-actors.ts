@@ -17,13 +17,13 @@ export interface ServedConnector {
   space: ConnectorSpace;
   handle: WorkflowHandle;
   /** Requests a run and waits for its end. */
-  sync(more?: Parameters<ConnectorSpace['request']>[0]): Promise<SyncRun>;
+  sync: (more?: Parameters<ConnectorSpace['request']>[0]) => Promise<SyncRun>;
   /** Requests a run. */
-  begin(more?: Parameters<ConnectorSpace['request']>[0]): Promise<string>;
+  begin: (more?: Parameters<ConnectorSpace['request']>[0]) => Promise<string>;
   /** Waits for the end of a run. */
-  end(runId: string): Promise<SyncRun>;
+  end: (runId: string) => Promise<SyncRun>;
   /** Starts the actor once more, as the sweep's message does. */
-  restart(): Promise<WorkflowHandle>;
+  restart: () => Promise<WorkflowHandle>;
 }
 
 /** A connector of a scripted source. */

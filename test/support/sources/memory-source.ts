@@ -86,18 +86,18 @@ export class MemorySource implements Source {
   }
 }
 
-/** The provider `memory`: each scope names one of the given sources. */
+/** The provider `memory`: each scope names one of the given sources; with an origin, it takes a credential for it. */
 export function memoryProvider(sources: ReadonlyMap<string, MemorySource>) {
   return defineProvider({
     slug: 'memory',
     title: 'Memory',
     description: 'Documents of a test.',
     beta: false,
-    scope: z.strictObject({ name: z.string() }),
-    credentialKinds: [],
+    scope: z.strictObject({ name: z.string(), origin: z.url().optional(), note: z.string().optional() }),
+    credentialKinds: ['bearer'],
     credentialRequired: false,
     detects: { changes: 'listing', deletions: 'listing', readers: true },
-    endpoint: ({ name }) => ({ host: name, origin: null }),
+    endpoint: ({ name, origin = null }) => ({ host: name, origin }),
     open: ({ name }) => sources.get(name) ?? new MemorySource(),
   });
 }

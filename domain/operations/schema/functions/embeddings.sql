@@ -13,7 +13,8 @@ begin
   return null;
 end $$;
 
--- Spaces with documents that lack vectors, or with a generation under construction.
+-- Spaces with documents that lack vectors, with a generation under construction, or so large that their vectors are to
+-- be divided into lists (`partition-generation.ts` has the same number).
 create or replace function app.list_unembedded_spaces(p_after_tenant uuid, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, space_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
@@ -22,7 +23,11 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
     from public.documents d join public.collections c on c.tenant_id = d.tenant_id and c.id = d.collection_id
     where d.embedding_pending and d.status = 'ready'
     union
-    select g.tenant_id, g.space_id from public.embedding_generations g where g.state = 'building') s
+    select g.tenant_id, g.space_id from public.embedding_generations g where g.state = 'building'
+    union
+    select g.tenant_id, g.space_id from public.embedding_generations g
+    where g.state = 'active' and g.partitioned_at is null and 300000 <= (
+      select sum(c.chunk_count) from public.collections c where c.tenant_id = g.tenant_id and c.space_id = g.space_id)) s
   where (s.tenant_id, s.space_id) > (p_after_tenant, p_after_id)
   order by s.tenant_id, s.space_id limit p_limit
 $$;

@@ -14,8 +14,9 @@ $$;
 -- The best passages of the transaction's tenant for some words, best first: addresses and scores only. Their text is
 -- read by the caller, under row-level security. Candidates are the passages with any of the first p_rare words; the
 -- words after them only add to a score. A score is tanh of BM25 relative to a passage of average length that has every
--- word once: it means the same for every question. p_df says how many of p_total passages contain a word; null for a word whose
--- passages all are candidates: they are counted.
+-- word once: it means the same for every question. A part of it is the BM25 of the candidates of the passage's document
+-- taken together, since a passage says little about its subject that its document has named before. p_df says how many
+-- of p_total passages contain a word; null for a word whose passages all are candidates: they are counted.
 create or replace function app.rank_passages(
   p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[], p_limit integer)
 returns table (document_id uuid, generation integer, "position" integer, score float8, coverage float8)
@@ -23,41 +24,53 @@ language plpgsql stable security definer set search_path = pg_catalog, public, p
 declare
   tenant constant uuid := nullif(current_setting('app.tenant_id', true), '')::uuid;
   words constant integer := cardinality(p_lexemes);
-  -- BM25's k1; its b is 0.75. Both chosen by `npm run bench:knowledge`.
+  -- BM25's k1 and b, and the part of the document. Chosen by `npm run bench:knowledge`.
   saturation constant float8 := 2;
+  shortness constant float8 := 0.5;
+  context constant float8 := 0.5;
   keys constant bigint[] := array(
     select app.lexeme_key(tenant, c, l) from unnest(p_collections) c, unnest(p_lexemes[:p_rare]) l);
   queries constant tsquery[] := array(
     select ('''' || replace(replace(l, '\', '\\'), '''', '''''') || '''')::tsquery from unnest(p_lexemes) with ordinality as w(l, n) order by n);
   -- of one word, ts_rank is a function of how often it occurs: 0.1 × (1 + 1/2² + … + 1/tf²) ÷ (π²/6)
   ranks constant text := (select string_agg(format('ts_rank(c.tsv, ($2)[%1$s]) as t%1$s', n), ', ') from generate_series(1, words) n);
-  counts constant text := (select string_agg(format('count(*) filter (where t%1$s > 0)', n), ', ') from generate_series(1, words) n);
-  terms constant text := (select string_agg(format(
-    'case when t%1$s > 0 then w.w[%1$s] / (1 + k.k / (1 / greatest(1.644935 - 16.44934 * t%1$s, 1e-4) - 0.5)) else 0 end', n), ' + ')
+  occurrences constant text := (select string_agg(format(
+    'case when t%1$s > 0 then 1 / greatest(1.644935 - 16.44934 * t%1$s, 1e-4) - 0.5 else 0 end as f%1$s', n), ', ')
     from generate_series(1, words) n);
-  present constant text := (select string_agg(format('case when t%1$s > 0 then w.w[%1$s] else 0 end', n), ' + ') from generate_series(1, words) n);
+  counts constant text := (select string_agg(format('count(*) filter (where f%1$s > 0)', n), ', ') from generate_series(1, words) n);
+  sums constant text := (select string_agg(format('sum(f%1$s) as f%1$s', n), ', ') from generate_series(1, words) n);
+  terms constant text := (select string_agg(format('w.w[%1$s] * %%1$s.f%1$s / (%%1$s.f%1$s + %%1$s.k)', n), ' + ') from generate_series(1, words) n);
+  present constant text := (select string_agg(format('case when p.f%1$s > 0 then w.w[%1$s] else 0 end', n), ' + ') from generate_series(1, words) n);
 begin
   return query execute format($sql$
     with found as materialized (
-      select c.document_id, c.generation, c.position, length(c.tsv) as size, %1$s
+      select c.document_id, c.generation, c.position, length(c.tsv)::float8 as size, %1$s
       from public.chunks c
       where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1),
     candidates as materialized (
-      select f.* from found f join public.documents d on d.tenant_id = $3 and d.id = f.document_id and d.generation = f.generation
+      select f.document_id, f.generation, f.position, f.size, %2$s
+      from found f join public.documents d on d.tenant_id = $3 and d.id = f.document_id and d.generation = f.generation
       where d.collection_id = any($4) and ($5 is null or f.document_id in (select unnest($5)))),
-    counted as materialized (select array[%2$s] as n, avg(size) as size from candidates),
+    texts as materialized (select c.document_id, sum(c.size) as size, %4$s from candidates c group by c.document_id),
+    counted as materialized (
+      select array[%3$s] as n, avg(size) as size, (select avg(t.size) from texts t) as text_size from candidates),
     words as materialized (
-      select array_agg(case when x.df > 0 then ln(1 + greatest($6 - x.df, 0) / (x.df + 0.5) + 0.5) end order by x.i) as w, c.size
-      from counted c, lateral (select i, coalesce(($7)[i], (c.n)[i]) as df from generate_series(1, %5$s) i) x
-      group by c.size),
+      select array_agg(case when x.df > 0 then ln(1 + greatest($6 - x.df, 0) / (x.df + 0.5) + 0.5) end order by x.i) as w
+      from counted c, lateral (select i, coalesce(($7)[i], (c.n)[i]) as df from generate_series(1, %8$s) i) x),
     weights as materialized (
-      select array(select coalesce(x, (select avg(y) from unnest(w.w) y)) from unnest(w.w) with ordinality as u(x, i) order by i) as w, w.size from words w),
-    whole as materialized (select w.*, (select sum(x) from unnest(w.w) x) as total from weights w)
-    select c.document_id, c.generation, c.position,
-      tanh((1 + %6$s) * (%3$s) / w.total)::float8, ((%4$s) / w.total)::float8
-    from candidates c cross join whole w cross join lateral (select %6$s * (0.25 + 0.75 * c.size / w.size)::float8 as k) k
+      select array(select coalesce(x, (select avg(y) from unnest(w.w) y)) from unnest(w.w) with ordinality as u(x, i) order by i) as w from words w),
+    whole as materialized (
+      select w.w, (select sum(x) from unnest(w.w) x) as total, c.size, c.text_size from weights w cross join counted c),
+    placed as (
+      select p.*, %9$s * (1 - %10$s + %10$s * p.size / w.size) as k from candidates p cross join whole w),
+    contexts as materialized (
+      select d.document_id, %6$s as score
+      from (select t.*, %9$s * (1 - %10$s + %10$s * t.size / w.text_size) as k from texts t cross join whole w) d cross join whole w)
+    select p.document_id, p.generation, p.position,
+      tanh((1 + %9$s) * ((1 - %11$s) * (%5$s) + %11$s * c.score) / w.total)::float8, ((%7$s) / w.total)::float8
+    from placed p join contexts c on c.document_id = p.document_id cross join whole w
     order by 4 desc, 1, 3 limit $8
-  $sql$, ranks, counts, terms, present, words, saturation)
+  $sql$, ranks, occurrences, counts, sums, format(terms, 'p'), format(terms, 'd'), present, words, saturation, shortness, context)
   using keys, queries, tenant, p_collections, p_documents, p_total, p_df, p_limit;
 end $$;
 

@@ -118,6 +118,7 @@ end $$;
 -- 'blocked': it would end while another response waits for its end. Nothing is written in either case.
 -- A change with `locked` comes from a transaction that has locked the head, also past its expiry, and that releases
 -- waiting responses itself: such an end is not refused.
+-- What it sets of the head is all that can change after the insert (`fixed` of response-change.ts).
 create or replace function app.write_response(p_tenant uuid, p_response text, p_epoch integer, p_next_n integer, p_change jsonb)
 returns text language plpgsql as $$
 declare
@@ -160,7 +161,8 @@ begin
         tool_call_count = new.tool_call_count, attempts = new.attempts, failure = new.failure,
         incomplete_reason = new.incomplete_reason, started_at = new.started_at, deadline_at = new.deadline_at,
         cancelled_by = new.cancelled_by, finished_at = new.finished_at, expires_at = new.expires_at, chain_depth = new.chain_depth,
-        waits_for = new.waits_for, context_from = new.context_from, history_due = new.history_due, record = new.record
+        waits_for = new.waits_for, context_from = new.context_from, history_due = new.history_due, record = new.record,
+        queued_since = new.queued_since, governance = new.governance, thread_id = new.thread_id, branch_id = new.branch_id
       where tenant_id = p_tenant and id = p_response;
     -- Events of a response are partitioned by its expiry, so they move with it.
     if new.expires_at <> old.expires_at then

@@ -97,9 +97,9 @@ describe('page and anchor of a passage', () => {
 describe('relevantPassages', () => {
   it('keeps passages that either side holds relevant', () => {
     const passages = [
-      passage({ coverage: 0, vectorScore: 0.51 }),
+      passage({ coverage: 0, vectorScore: 0.28 }),
       passage({ coverage: 0.51, vectorScore: 0 }),
-      passage({ coverage: 0.5, vectorScore: 0.5 }),
+      passage({ coverage: 0.5, vectorScore: 0.27 }),
     ];
     expect(relevantPassages({ passages, mode: 'hybrid', reason: null, generation: 'g' })).toEqual(
       passages.slice(0, 2),

@@ -82,6 +82,28 @@ describe('matchKeywords', () => {
     expect(Math.atanh(unknown!.score)).toBeCloseTo(Math.atanh(known!.score) / 2, 6);
   });
 
+  it('prefers a passage whose document has more of the words elsewhere', async () => {
+    const { space, collectionId } = await collect(['valve gate', 'valve oak']);
+    const related = await add(space, collectionId, ['valve elm', 'pump house']);
+    const hits = await match(space.tenantId, collectionId, 'pump valve');
+    const [first, ...rest] = hits.filter(
+      ({ position, documentId }) => position === 0 || documentId !== related,
+    );
+    expect(first).toMatchObject({ documentId: related, position: 0 });
+    expect(first!.score).toBeGreaterThan(Math.max(...rest.map(({ score }) => score)));
+  });
+
+  it('looks for the rarest words of a long question', async () => {
+    // Words in the order of the alphabet, of which the last ones are the rarest.
+    const frequent = Array.from({ length: 40 }, (_, n) => `aa${String.fromCharCode(97 + (n % 26))}${n}`).join(
+      ' ',
+    );
+    const texts = Array.from({ length: 2_400 }, (_, n) => (n === 1_200 ? `${frequent} zebra` : frequent));
+    const { space, collectionId } = await collect(texts);
+    const [best] = await match(space.tenantId, collectionId, `${frequent} zebra`, texts.length);
+    expect(best).toMatchObject({ position: 1_200 });
+  });
+
   it('finds nothing for words that are none, and takes any text for a question', async () => {
     const { space, collectionId } = await collect(["it's a c:\\valve 'quoted'"]);
     expect(await match(space.tenantId, collectionId, 'the of and')).toEqual([]);

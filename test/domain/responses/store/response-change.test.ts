@@ -1,6 +1,9 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyEntity } from '#domain/foundation/persistence/rows.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { copyEntity, entityColumns, toEntity } from '#domain/foundation/persistence/rows.ts';
+import { Response } from '#domain/responses/record/response.entity.ts';
+import { lockHead } from '#domain/responses/store/head.ts';
 import { claimCall } from '#domain/responses/calls/claim-call.ts';
 import type { FunctionCall } from '#domain/responses/record/output-items.ts';
 import { readCall, readTurn, type TurnState } from '#domain/responses/prompt/read-turn.ts';
@@ -31,6 +34,53 @@ async function stateOf(responseId: string): Promise<TurnState> {
 }
 
 const write = (change: ResponseChange) => writeChange(engine.database.database, change);
+
+const fixedSamples = {
+  tenantId: newId(),
+  id: 'resp_other',
+  spaceId: newId(),
+  principalId: newId(),
+  apiKeyId: newId(),
+  modelId: newId(),
+  model: 'other',
+  modelAlias: 'other',
+  previousResponseId: 'resp_other',
+  request: {} as Response['request'],
+  fingerprint: 'other',
+  metadata: { other: 'yes' },
+  createdAt: new Date(0),
+  deletedAt: new Date(0),
+};
+
+/** A value that a new head does not have, of each column that may change. */
+async function otherHead(blocker: string): Promise<Record<string, unknown>> {
+  const { threadId, branchId } = await engine.begin();
+  const soon = new Date(Date.now() + 60_000).toISOString();
+  const counts = Object.fromEntries(
+    ['writer_epoch', 'next_n', 'next_output_index', 'iteration_count', 'tool_call_count'].map((n) => [n, 5]),
+  );
+  return {
+    ...counts,
+    attempts: 5,
+    chain_depth: 5,
+    status: 'completed',
+    waits_for: blocker,
+    context_from: blocker,
+    history_due: true,
+    thread_id: threadId,
+    branch_id: branchId,
+    governance: { redactions: 5 },
+    failure: { code: 'model_error' },
+    incomplete_reason: 'max_cost',
+    cancelled_by: engine.world.owner.principalId,
+    queued_since: soon,
+    started_at: soon,
+    deadline_at: soon,
+    finished_at: soon,
+    expires_at: soon,
+    record: '{}',
+  };
+}
 
 describe('a change of a response', () => {
   it('is written completely, and notifies the listeners with its last number', async () => {
@@ -93,6 +143,41 @@ describe('a change of a response', () => {
     expect(JSON.parse(own!.wire)).toEqual(item);
     expect(own!.exchange).toEqual(exchange);
     expect((await engine.events(id)).at(-1)).toMatchObject({ delta: text });
+  });
+
+  it('writes every column of a head that may change, and refuses the others', async () => {
+    const id = await engine.create();
+    const changeable = await otherHead(await engine.create());
+    const fixed = entityColumns(Response, fixedSamples);
+    const { rows: table } = await engine.admin.query<{ column: string }>(
+      `select column_name as column from information_schema.columns where table_name = 'responses'`,
+    );
+    const known = Object.keys({ ...changeable, ...fixed });
+    expect(known.toSorted()).toEqual(table.map(({ column }) => column).toSorted());
+    for (const [column, value] of Object.entries(fixed)) {
+      const change = new ResponseChange((await stateOf(id)).response);
+      Object.assign(change.response, toEntity(Response, { [column]: value }));
+      expect(() => change.isEmpty, column).toThrow(/cannot change/);
+    }
+    const change = new ResponseChange((await stateOf(id)).response);
+    Object.assign(change.response, toEntity(Response, changeable));
+    expect(await write(change)).toBe('applied');
+    const { rows } = await engine.admin.query(
+      `select d.key from responses r, jsonb_each($2) d where r.id = $1 and to_jsonb(jsonb_populate_record(r, $2)) -> d.key
+         is distinct from to_jsonb(r) -> d.key`,
+      [id, changeable],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it('is the only way to write a head: a flush of the ORM leaves it as it is', async () => {
+    const id = await engine.create();
+    await engine.database.unitOfWork.inTenant(engine.world.tenantId, async (em) => {
+      const head = await lockHead(em, id);
+      head!.response.attempts = 7;
+      await em.flush();
+    });
+    expect((await stateOf(id)).response.attempts).toBe(0);
   });
 
   it('does not end a response that another one waits for', async () => {

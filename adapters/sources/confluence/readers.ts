@@ -1,0 +1,131 @@
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { JsonApi } from '../shared/json-api.ts';
+import type { People } from './people.ts';
+import { ancestors, cursorIn, permissions, restriction, type Page } from './wire.ts';
+
+interface Allowed {
+  addresses: readonly string[];
+  groups: readonly string[];
+}
+
+const maxPermissionPages = 200;
+const nobody: Allowed = { addresses: [], groups: [] };
+
+/** Who may read a page: those with access to its space who no restriction of it or of a page above it leaves out. */
+export class Readers {
+  readonly #api: JsonApi;
+  readonly #people: People;
+  readonly #spaces = new Map<string, Allowed>();
+  /** Null: without restrictions. */
+  readonly #restrictions = new Map<string, Allowed | null>();
+  readonly #above = new Map<string, readonly string[]>();
+
+  constructor(api: JsonApi, people: People) {
+    this.#api = api;
+    this.#people = people;
+  }
+
+  async of(page: Page, signal: AbortSignal): Promise<Allowed> {
+    let allowed = await this.#space(page.spaceId, signal);
+    const own = await this.#restriction(page.id, signal);
+    const above = page.parentId == null ? [] : await this.#chain(page.parentId, signal);
+    for (const id of above) {
+      allowed = await this.#both(allowed, await this.#inherited(id, signal), signal);
+    }
+    return this.#both(allowed, own, signal);
+  }
+
+  /** Restrictions of pages above are kept: many pages have the same. */
+  async #inherited(id: string, signal: AbortSignal): Promise<Allowed | null> {
+    const known = this.#restrictions.get(id);
+    if (known !== undefined) {
+      return known;
+    }
+    const found = await this.#restriction(id, signal);
+    this.#restrictions.set(id, found);
+    return found;
+  }
+
+  async #restriction(id: string, signal: AbortSignal): Promise<Allowed | null> {
+    const path = `/rest/api/content/${encodeURIComponent(id)}/restriction/byOperation/read?expand=restrictions.user,restrictions.group&limit=200`;
+    const found = await this.#api.find(path, restriction, { signal });
+    if (found === null) {
+      return nobody;
+    }
+    const { user, group } = found.restrictions;
+    return user.results.length + group.results.length === 0
+      ? null
+      : {
+          addresses: await this.#people.addresses(
+            user.results.map(({ accountId }) => accountId),
+            signal,
+          ),
+          groups: group.results.map(({ id: groupId }) => groupId),
+        };
+  }
+
+  /** The page and those above it. */
+  async #chain(id: string, signal: AbortSignal): Promise<readonly string[]> {
+    const known = this.#above.get(id);
+    if (known !== undefined) {
+      return known;
+    }
+    const path = `/api/v2/pages/${encodeURIComponent(id)}/ancestors?limit=250`;
+    const found = await this.#api.find(path, ancestors, { signal });
+    const chain = [id, ...(found?.results ?? []).map((each) => each.id)];
+    this.#above.set(id, chain);
+    return chain;
+  }
+
+  async #space(id: string, signal: AbortSignal): Promise<Allowed> {
+    const known = this.#spaces.get(id);
+    if (known !== undefined) {
+      return known;
+    }
+    const accounts: string[] = [];
+    const groups: string[] = [];
+    let cursor: string | null = null;
+    for (let pages = 0; pages === 0 || cursor !== null; pages += 1) {
+      if (pages >= maxPermissionPages) {
+        throw new SourceFailure('source_invalid', 'The permissions of a space have no end.');
+      }
+      const at = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const path = `/api/v2/spaces/${encodeURIComponent(id)}/permissions?limit=250${at}`;
+      const listed = await this.#api.get(path, permissions, { signal });
+      for (const { principal, operation } of listed.results) {
+        if (operation.key === 'read' && operation.targetType === 'space') {
+          (principal.type === 'user' ? accounts : principal.type === 'group' ? groups : []).push(
+            principal.id,
+          );
+        }
+      }
+      cursor = cursorIn(listed._links?.next);
+    }
+    const allowed = { addresses: await this.#people.addresses(accounts, signal), groups };
+    this.#spaces.set(id, allowed);
+    return allowed;
+  }
+
+  /** Those who both allow. Groups that only one of them names are resolved into their members. */
+  async #both(wide: Allowed, narrow: Allowed | null, signal: AbortSignal): Promise<Allowed> {
+    if (narrow === null) {
+      return wide;
+    }
+    const shared = narrow.groups.filter((id) => wide.groups.includes(id));
+    const named = new Set(narrow.addresses);
+    for (const id of narrow.groups.filter((each) => !shared.includes(each))) {
+      for (const address of await this.#people.members(id, signal)) {
+        named.add(address);
+      }
+    }
+    const addresses = new Set(wide.addresses);
+    if (named.size > 0) {
+      for (const id of wide.groups) {
+        for (const address of await this.#people.members(id, signal)) {
+          addresses.add(address);
+        }
+      }
+    }
+    return { addresses: [...named].filter((address) => addresses.has(address)).sort(), groups: shared };
+  }
+}

@@ -1,0 +1,207 @@
+import { realpath } from 'node:fs/promises';
+import type {
+  FetchInput,
+  Fetched,
+  ListInput,
+  Source,
+  SourcePage,
+} from '#domain/knowledge/connectors/source.ts';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { pathFilter, type PathFilter, type PathPatterns } from '../shared/path-filter.ts';
+import { fileFailure, folderFailure, isAbsent, isForbidden, withinTime } from './file-failure.ts';
+import { fileVersion } from './file-version.ts';
+import { ListingState } from './listing-state.ts';
+import { openBeneath, statBeneath } from './open-beneath.ts';
+import { readBounded } from './read-bounded.ts';
+import { manifestName, readManifest } from './readers-manifest.ts';
+
+/** An operation on a folder takes longer only where the file system hangs. */
+const answerMs = 60_000;
+const readMs = 300_000;
+const groupsPerPage = 100;
+
+export interface FolderScope extends PathPatterns {
+  path: string;
+}
+
+/** References are paths from the root, so that they stay when the scope's folder changes. */
+export class FilesystemSource implements Source {
+  readonly #configured: string;
+  readonly #folder: readonly string[];
+  readonly #filter: PathFilter;
+  #listing: ListingState | null = null;
+
+  constructor(root: string, scope: FolderScope) {
+    this.#configured = root;
+    this.#folder = scope.path === '' ? [] : scope.path.split('/');
+    this.#filter = pathFilter(scope);
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#run(answerMs, signal, async (root) => {
+      await this.#assertFolder(root, signal);
+      await readManifest(root);
+    });
+  }
+
+  list({ cursor }: ListInput, signal: AbortSignal): Promise<SourcePage> {
+    return this.#run(answerMs, signal, async (root) => {
+      await this.#assertFolder(root, signal);
+      const manifest = await readManifest(root);
+      const enters = (segments: readonly string[]) => !this.#filter.excludes(this.#relative(segments));
+      const listing =
+        cursor !== null && this.#listing?.cursor === cursor
+          ? this.#listing
+          : new ListingState({ root, folder: this.#folder, cursor, enters });
+      // After a failure the same cursor begins with a listing of its own.
+      this.#listing = null;
+      const documents = [];
+      for (const segments of await listing.next((segments) => this.#accepts(segments), signal)) {
+        const ref = segments.join('/');
+        const stats = await statBeneath(root, segments).catch((error: unknown) => {
+          if (isAbsent(error)) return null;
+          throw error;
+        });
+        if (stats?.isFile() === true) {
+          documents.push({
+            ref,
+            name: ref,
+            version: fileVersion(stats),
+            byteSize: Number(stats.size),
+            mediaType: null,
+            url: null,
+            ...(manifest !== null && { readers: manifest.readersOf(ref) }),
+          });
+        }
+      }
+      this.#listing = listing;
+      const { cursor: next, truncated } = listing;
+      return { documents, gone: [], next, checkpoint: null, total: null, scope: 'everything', truncated };
+    });
+  }
+
+  fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
+    return this.#run(readMs, signal, async (root) => {
+      const segments = this.#segmentsOf(ref);
+      if (segments === null) {
+        return { kind: 'gone' };
+      }
+      try {
+        return await fetchFile(root, segments, { version, maxBytes, signal });
+      } catch (error) {
+        if (isForbidden(error)) {
+          return { kind: 'skipped', code: 'forbidden_by_source' };
+        }
+        if (!isAbsent(error)) throw error;
+        // A root that is not mounted must not make all its documents look deleted.
+        await this.#assertFolder(root, signal);
+        return { kind: 'gone' };
+      }
+    });
+  }
+
+  exists(ref: string, signal: AbortSignal): Promise<boolean> {
+    return this.#run(answerMs, signal, async (root) => {
+      await this.#assertFolder(root, signal);
+      const segments = this.#segmentsOf(ref);
+      try {
+        return segments !== null && (await statBeneath(root, segments)).isFile();
+      } catch (error) {
+        if (isAbsent(error)) return false;
+        throw error;
+      }
+    });
+  }
+
+  groups(cursor: string | null, signal: AbortSignal): ReturnType<NonNullable<Source['groups']>> {
+    return this.#run(answerMs, signal, async (root) => {
+      const all = (await readManifest(root))?.groups ?? [];
+      const sorted = all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const groups = sorted.filter(({ id }) => cursor === null || id > cursor).slice(0, groupsPerPage);
+      const last = groups.at(-1)?.id;
+      return { groups, next: last !== undefined && last !== sorted.at(-1)?.id ? last : null };
+    });
+  }
+
+  /** @throws SourceFailure and the signal's reason, nothing else */
+  #run<T>(ms: number, signal: AbortSignal, work: (root: string) => Promise<T>): Promise<T> {
+    return withinTime(ms, signal, async () => {
+      try {
+        return await work(await realpath(this.#configured));
+      } catch (error) {
+        throw fileFailure(error, signal);
+      }
+    });
+  }
+
+  async #assertFolder(root: string, signal: AbortSignal): Promise<void> {
+    try {
+      await (await openBeneath(root, this.#folder, 'folder')).handle.close();
+    } catch (error) {
+      throw folderFailure(error, signal);
+    }
+  }
+
+  #relative(segments: readonly string[]): string {
+    return segments.slice(this.#folder.length).join('/');
+  }
+
+  #accepts(segments: readonly string[]): boolean {
+    const relative = this.#relative(segments);
+    return (
+      segments.join('/') !== manifestName &&
+      Buffer.byteLength(segments.join('/')) <= 2_000 &&
+      this.#filter.accepts(relative) &&
+      // As the walk does not enter an excluded folder, a document of it is not in the scope either.
+      segments.slice(this.#folder.length, -1).every((_, index) => {
+        const folder = segments.slice(0, this.#folder.length + index + 1);
+        return !this.#filter.excludes(this.#relative(folder));
+      })
+    );
+  }
+
+  /** Null: not a path of a document in this scope. */
+  #segmentsOf(ref: string): string[] | null {
+    const segments = ref.split('/');
+    const isPath = segments.every(
+      (part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'),
+    );
+    const isInFolder = this.#folder.every((part, index) => segments[index] === part);
+    return isPath && isInFolder && this.#accepts(segments) ? segments : null;
+  }
+}
+
+async function fetchFile(
+  root: string,
+  segments: readonly string[],
+  { version, maxBytes, signal }: Pick<FetchInput, 'version' | 'maxBytes'> & { signal: AbortSignal },
+): Promise<Fetched> {
+  const { handle } = await openBeneath(root, segments, 'file');
+  try {
+    const before = await handle.stat({ bigint: true });
+    if (!before.isFile()) {
+      return { kind: 'gone' };
+    }
+    const found = fileVersion(before);
+    if (version !== null && version === found) {
+      return { kind: 'unchanged' };
+    }
+    const content = before.size > maxBytes ? null : await readBounded(handle, maxBytes, signal);
+    if (content === null) {
+      return { kind: 'skipped', code: 'too_large' };
+    }
+    // Written to while it was read: the next run reads it again.
+    const isWhole = fileVersion(await handle.stat({ bigint: true })) === found;
+    return { kind: 'content', content, mediaType: null, version: isWhole ? found : null };
+  } finally {
+    await handle.close();
+  }
+}
+
+export function rootOf(roots: ReadonlyMap<string, string>, name: string): string {
+  const root = roots.get(name);
+  if (root === undefined) {
+    throw new SourceFailure('scope_invalid', 'The operator has opened no folder of this name to connectors.');
+  }
+  return root;
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { walkFolder, type Visited, type Walk } from './walk-folder.ts';
+
+const documentsPerPage = 100;
+/** So that a page ends soon in folders of which the scope takes little. */
+const visitsPerPage = 20_000;
+
+const cursorSchema = z.strictObject({ after: z.string(), truncated: z.boolean() });
+
+/** A listing between two pages. Kept, it goes on at once; its cursor lets another process go on. */
+export class ListingState {
+  /** Where the next page begins; null before the first page and after the last one. */
+  cursor: string | null;
+  truncated = false;
+  readonly #visits: AsyncGenerator<Visited>;
+
+  constructor(start: Pick<Walk, 'root' | 'enters'> & { folder: readonly string[]; cursor: string | null }) {
+    this.cursor = start.cursor;
+    const from = start.cursor === null ? null : parseCursor(start.cursor);
+    this.truncated = from?.truncated ?? false;
+    const onMissed = () => {
+      this.truncated = true;
+    };
+    const { root, enters, folder } = start;
+    this.#visits = walkFolder(
+      { root, enters, onMissed },
+      folder,
+      from?.after.split('/').slice(folder.length) ?? null,
+    );
+  }
+
+  /** Paths of the next page. */
+  async next(accepts: (segments: readonly string[]) => boolean, signal: AbortSignal): Promise<string[][]> {
+    const found: string[][] = [];
+    for (let visits = 0; ; visits += 1) {
+      signal.throwIfAborted();
+      const { value, done } = await this.#visits.next();
+      if (done === true) {
+        this.cursor = null;
+        return found;
+      }
+      if (value.isFile && accepts(value.segments)) {
+        found.push(value.segments);
+      }
+      if (found.length === documentsPerPage || visits === visitsPerPage) {
+        this.cursor = JSON.stringify({ after: value.segments.join('/'), truncated: this.truncated });
+        return found;
+      }
+    }
+  }
+}
+
+function parseCursor(cursor: string): z.infer<typeof cursorSchema> {
+  try {
+    return cursorSchema.parse(JSON.parse(cursor));
+  } catch {
+    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
+  }
+}

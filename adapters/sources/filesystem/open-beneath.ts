@@ -1,0 +1,70 @@
+import { constants, type BigIntStats } from 'node:fs';
+import { lstat, open, realpath, stat, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** A folder or file that was reached from its root without following a symbolic link. */
+export interface Opened {
+  handle: FileHandle;
+  /** Names the opened folder itself, also after it was moved or replaced. */
+  path: string;
+}
+
+/** Not reached: it is gone, a symbolic link stands in its place, or it is neither folder nor file. */
+export class NotBeneath extends Error {}
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
+/** The system opens names relative to an open folder by this way only. */
+const byHandle = process.platform === 'linux';
+
+/**
+ * Opens component by component, each relative to the folder opened before and none through a symbolic link, so that
+ * whatever is renamed meanwhile, nothing outside of the root is opened. The caller closes the handle.
+ * @param root without symbolic links
+ */
+export async function openBeneath(
+  root: string,
+  segments: readonly string[],
+  kind: 'folder' | 'file',
+): Promise<Opened> {
+  let opened = openedAs(await open(root, O_RDONLY | O_DIRECTORY), root);
+  for (const [index, segment] of segments.entries()) {
+    const isFile = kind === 'file' && index === segments.length - 1;
+    const { handle: parent, path } = opened;
+    try {
+      const child = join(path, segment);
+      // Without O_NONBLOCK a pipe would be waited for.
+      const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (isFile ? 0 : O_DIRECTORY);
+      const handle = await open(child, flags);
+      opened = openedAs(handle, child);
+      if (!byHandle) {
+        await assertSame(child, handle);
+      }
+    } finally {
+      await parent.close();
+    }
+  }
+  return opened;
+}
+
+/** What stands at the path, if it can be reached. */
+export async function statBeneath(root: string, segments: readonly string[]): Promise<BigIntStats> {
+  const parent = await openBeneath(root, segments.slice(0, -1), 'folder');
+  try {
+    return await lstat(join(parent.path, segments.at(-1) ?? '.'), { bigint: true });
+  } finally {
+    await parent.handle.close();
+  }
+}
+
+function openedAs(handle: FileHandle, path: string): Opened {
+  return { handle, path: byHandle ? `/proc/self/fd/${handle.fd}` : path };
+}
+
+/** Elsewhere the opened file is compared with the one at its path without links. */
+async function assertSame(path: string, handle: FileHandle): Promise<void> {
+  const [own, there, real] = await Promise.all([handle.stat(), stat(path), realpath(path)]);
+  if (real !== path || own.ino !== there.ino || own.dev !== there.dev) {
+    await handle.close();
+    throw new NotBeneath();
+  }
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+
+/** From when on changes of one repository are asked for, and the tag of an empty answer to that. */
+const since = z.object({ since: z.string().max(40), etag: z.string().max(200).nullable() });
+export type Since = z.output<typeof since>;
+
+const checkpoint = z.object({
+  /** Begin of the last complete listing. */
+  whole: z.string(),
+  of: z.record(z.string(), since),
+});
+export type Checkpoint = z.output<typeof checkpoint>;
+
+const state = z.object({
+  mode: z.enum(['everything', 'changes']),
+  /** Begin of this listing, by the clock of the service. */
+  began: z.string(),
+  repository: z.int().min(0),
+  /** Of the page within the repository. */
+  paging: z.string().nullable(),
+  done: z.record(z.string(), since),
+  before: checkpoint.nullable(),
+});
+export type ListingState = z.output<typeof state>;
+
+/** The margin covers clocks and copies of the service that are behind. */
+const marginMs = 60_000;
+
+/** `since` includes its second. */
+export function sinceOf(began: string): string {
+  return `${new Date(Date.parse(began) - marginMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** How a listing begins: with the changes, where the checkpoint is of a recent listing of the same repositories. */
+export function beginState(
+  text: string | null,
+  relistHours: number,
+  repositories: readonly string[],
+): ListingState {
+  const before = text === null ? null : read(checkpoint, text);
+  const age = before === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(before.whole);
+  const isUsable =
+    before !== null && age < relistHours * 3_600_000 && repositories.every((name) => name in before.of);
+  return {
+    mode: isUsable ? 'changes' : 'everything',
+    began: '',
+    repository: 0,
+    paging: null,
+    done: {},
+    before: isUsable ? before : null,
+  };
+}
+
+export function readState(text: string): ListingState {
+  const found = read(state, text);
+  if (found === null) {
+    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
+  }
+  return found;
+}
+
+function read<T>(schema: z.ZodType<T>, text: string): T | null {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

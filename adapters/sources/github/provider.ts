@@ -1,0 +1,185 @@
+import {
+  SourceFailure,
+  type FetchInput,
+  type Fetched,
+  type ListInput,
+  type Source,
+  type SourcePage,
+} from '#domain/knowledge/connectors/source.ts';
+import { defineProvider, type SourceAccess } from '../provider.ts';
+import { JsonApi, type Answer } from '../shared/json-api.ts';
+import { nextPlace, placeOf } from '../shared/page-place.ts';
+import { webEndpoint } from '../shared/web-url.ts';
+import { toDocument, toMarkdown, versionOf } from './document.ts';
+import { githubFailure } from './failure.ts';
+import { beginState, readState, sinceOf, type ListingState } from './listing-state.ts';
+import { githubScope, type GithubScope } from './scope.ts';
+import { comments, issue as issueForm, issues, nextIn, type Comment, type Issue } from './wire.ts';
+
+/** An issue has up to 65,536 characters: a page of more might exceed the limit of an answer. */
+const pageSize = 30;
+const maxCommentPages = 100;
+
+export const githubProvider = defineProvider<GithubScope>({
+  slug: 'github',
+  title: 'GitHub issues and pull requests',
+  description: 'Reads the issues and pull requests of repositories of GitHub, with their comments.',
+  beta: true,
+  scope: githubScope,
+  credentialKinds: ['bearer'],
+  credentialRequired: false,
+  detects: { changes: 'listing', deletions: 'listing', readers: false },
+  endpoint: ({ api_url: url }) => webEndpoint(url),
+  open: (scope, access) => new GithubSource(scope, access),
+});
+
+class GithubSource implements Source {
+  readonly #scope: GithubScope;
+  readonly #api: JsonApi;
+
+  constructor(scope: GithubScope, access: SourceAccess) {
+    this.#scope = scope;
+    this.#api = new JsonApi(access, {
+      base: scope.api_url.replace(/\/+$/, ''),
+      headers: {
+        accept: 'application/vnd.github+json',
+        'x-github-api-version': '2022-11-28',
+        'user-agent': 'platform',
+      },
+      failure: githubFailure,
+    });
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    for (const name of this.#scope.repositories) {
+      await this.#api.get(`/repos/${name}/issues?per_page=1&state=all`, issues, { signal });
+    }
+  }
+
+  async list({ cursor, checkpoint }: ListInput, signal: AbortSignal): Promise<SourcePage> {
+    const { repositories, relist_hours: hours, max_documents: max } = this.#scope;
+    const place = placeOf(cursor);
+    const state = place.at === null ? beginState(checkpoint, hours, repositories) : readState(place.at);
+    const name = repositories[state.repository];
+    if (name === undefined) {
+      throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
+    }
+    const known = state.before?.of[name] ?? null;
+    const answer = await this.#page(name, state, signal);
+    state.began ||= new Date(Date.parse(answer?.headers.get('date') ?? '') || Date.now()).toISOString();
+    const found = (answer?.value ?? []).filter((each) => this.#isWanted(each));
+    const paging = nextIn(answer?.headers.get('link') ?? null);
+    if (paging === null) {
+      const isQuiet = known !== null && state.paging === null && (answer?.value.length ?? 0) === 0;
+      state.done[name] = isQuiet
+        ? { since: known.since, etag: answer === null ? known.etag : tagOf(answer) }
+        : { since: sinceOf(state.began), etag: null };
+    }
+    const isLast = paging === null && state.repository + 1 === repositories.length;
+    const following = { ...state, paging, repository: state.repository + (paging === null ? 1 : 0) };
+    const next = isLast ? null : JSON.stringify(following);
+    const { take, ...end } = nextPlace(place, { count: found.length, next, max });
+    const isComplete = end.next === null && end.truncated !== true;
+    const whole = state.mode === 'everything' ? state.began : (state.before?.whole ?? state.began);
+    return {
+      documents: found
+        .slice(0, take)
+        .map((each) => toDocument(name, each, this.#needsComments(each) ? null : toMarkdown(each, []))),
+      gone: [],
+      checkpoint: isComplete ? JSON.stringify({ whole, of: state.done }) : null,
+      total: null,
+      scope: state.mode,
+      ...end,
+    };
+  }
+
+  async fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
+    const found = await this.#issue(ref, signal);
+    if (found === null) {
+      return { kind: 'gone' };
+    }
+    const current = versionOf(found);
+    if (current === version) {
+      return { kind: 'unchanged' };
+    }
+    const said = this.#needsComments(found) ? await this.#comments(ref, maxBytes, signal) : [];
+    const content = said === null ? null : toMarkdown(found, said);
+    return content === null || content.byteLength > maxBytes
+      ? { kind: 'skipped', code: 'too_large' }
+      : { kind: 'content', content, mediaType: 'text/markdown', version: current };
+  }
+
+  async exists(ref: string, signal: AbortSignal): Promise<boolean> {
+    const found = await this.#issue(ref, signal);
+    return found !== null && this.#isWanted(found);
+  }
+
+  #isWanted(issue: Issue): boolean {
+    return this.#scope.kinds.includes(issue.pull_request == null ? 'issues' : 'pull_requests');
+  }
+
+  #needsComments(issue: Issue): boolean {
+    return this.#scope.comments && issue.comments > 0;
+  }
+
+  /** Null: nothing has changed. Sorted by creation, so that a change meanwhile moves nothing to another page. */
+  async #page(name: string, state: ListingState, signal: AbortSignal): Promise<Answer<Issue[]> | null> {
+    const query = new URLSearchParams(state.paging ?? '');
+    query.set('state', 'all');
+    query.set('sort', 'created');
+    query.set('direction', 'asc');
+    query.set('per_page', String(pageSize));
+    const known = state.before?.of[name];
+    if (known !== undefined) {
+      query.set('since', known.since);
+    }
+    const tag = state.paging === null ? (known?.etag ?? null) : null;
+    const path = `/repos/${name}/issues?${query}`;
+    const headers = tag === null ? {} : { 'if-none-match': tag };
+    try {
+      return await this.#api.seek(path, issues, { signal, headers, absent: [304] });
+    } catch (error) {
+      const isPaging = state.paging !== null && error instanceof SourceFailure;
+      throw isPaging && error.code === 'scope_invalid'
+        ? new SourceFailure('cursor_expired', 'The listing has to begin again.', { cause: error })
+        : error;
+    }
+  }
+
+  /** Null also for one that was moved to another repository. */
+  async #issue(ref: string, signal: AbortSignal): Promise<Issue | null> {
+    const [name = '', number = ''] = ref.split('#');
+    if (!this.#scope.repositories.includes(name) || !/^\d{1,15}$/.test(number)) {
+      return null;
+    }
+    const found = await this.#api.find(`/repos/${name}/issues/${number}`, issueForm, { signal });
+    return found?.number === Number(number) ? found : null;
+  }
+
+  /** Null: they are longer than `maxBytes`. */
+  async #comments(ref: string, maxBytes: number, signal: AbortSignal): Promise<Comment[] | null> {
+    const [name, number] = ref.split('#');
+    const found: Comment[] = [];
+    let length = 0;
+    let paging: string | null = '';
+    for (let pages = 0; paging !== null && pages < maxCommentPages; pages += 1) {
+      const path = `/repos/${name}/issues/${number}/comments?per_page=${pageSize}&${paging}`;
+      const answer: Answer<Comment[]> | null = await this.#api.seek(path, comments, {
+        signal,
+        absent: [404, 410],
+      });
+      found.push(...(answer?.value ?? []));
+      length += (answer?.value ?? []).reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
+      if (length > maxBytes) {
+        return null;
+      }
+      paging = nextIn(answer?.headers.get('link') ?? null);
+    }
+    return found;
+  }
+}
+
+function tagOf(answer: Answer<unknown>): string | null {
+  const tag = answer.headers.get('etag');
+  return tag !== null && tag.length <= 200 ? tag : null;
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { webUrl } from '../shared/web-url.ts';
+
+export const githubScope = z.strictObject({
+  api_url: webUrl(
+    'Address of the REST interface; of GitHub Enterprise Server https://<host>/api/v3.',
+  ).default('https://api.github.com'),
+  repositories: z
+    .array(
+      z.string().regex(/^[A-Za-z0-9-]{1,39}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/, 'must be <owner>/<name>'),
+    )
+    .min(1)
+    .max(20)
+    .describe('Repositories as <owner>/<name>.'),
+  kinds: z
+    .array(z.enum(['issues', 'pull_requests']))
+    .min(1)
+    .max(2)
+    .default(['issues', 'pull_requests'])
+    .describe('What is read, open and closed.'),
+  comments: z.boolean().default(true).describe('Whether comments belong to the documents.'),
+  relist_hours: z
+    .int()
+    .min(0)
+    .max(720)
+    .default(24)
+    .describe(
+      'A run lists everything when the last complete listing is older than so many hours, and what has changed otherwise. Deletions are found by complete listings only. 0: each run.',
+    ),
+  max_documents: z
+    .int()
+    .min(1)
+    .max(200_000)
+    .default(50_000)
+    .describe('The listing ends after so many documents; then nothing counts as deleted.'),
+});
+
+export type GithubScope = z.output<typeof githubScope>;

@@ -1,0 +1,127 @@
+import { SourceFailure, type SourceReaders } from '#domain/knowledge/connectors/source.ts';
+import type { SourceAccess } from '../provider.ts';
+import { JsonApi } from '../shared/json-api.ts';
+import { driveFailure, FileRefused } from './failure.ts';
+import { exportType } from './formats.ts';
+import { toReaders } from './readers.ts';
+import type { GoogleDriveScope } from './scope.ts';
+import {
+  changes,
+  file,
+  fileFields,
+  files,
+  permissionPageFields,
+  permissions,
+  plainFields,
+  startToken,
+  type DriveFile,
+  type Permission,
+} from './wire.ts';
+
+const pageSize = 100;
+const maxPermissionPages = 50;
+
+/** The requests to Google Drive, version 3. */
+export class DriveClient {
+  readonly #api: JsonApi;
+  readonly #scope: GoogleDriveScope;
+
+  constructor(scope: GoogleDriveScope, access: SourceAccess) {
+    this.#scope = scope;
+    this.#api = new JsonApi(access, { base: scope.api_url.replace(/\/+$/, ''), failure: driveFailure });
+  }
+
+  async startToken(signal: AbortSignal): Promise<string> {
+    const query = this.#query({}, 'changes');
+    return (await this.#api.get(`/changes/startPageToken?${query}`, startToken, { signal })).startPageToken;
+  }
+
+  files(pageToken: string | null, signal: AbortSignal) {
+    const fields = `nextPageToken,incompleteSearch,files(${fileFields(this.#scope.readers)})`;
+    const query = this.#query({ pageSize, fields, pageToken }, 'files');
+    return paged(pageToken !== null, this.#api.get(`/files?${query}`, files, { signal }));
+  }
+
+  changes(pageToken: string, signal: AbortSignal) {
+    const members = `changeType,removed,fileId,file(${fileFields(this.#scope.readers)})`;
+    const fields = `nextPageToken,newStartPageToken,changes(${members})`;
+    const query = this.#query({ pageSize, fields, pageToken, includeRemoved: 'true' }, 'changes');
+    return paged(true, this.#api.get(`/changes?${query}`, changes, { signal }));
+  }
+
+  file(id: string, signal: AbortSignal): Promise<DriveFile | null> {
+    const query = new URLSearchParams({ fields: plainFields, supportsAllDrives: 'true' });
+    return this.#api.find(`/files/${encodeURIComponent(id)}?${query}`, file, { signal });
+  }
+
+  content({ id, mimeType }: DriveFile, maxBytes: number, signal: AbortSignal) {
+    const to = exportType(mimeType);
+    const path =
+      to === null
+        ? `/files/${id}?alt=media&supportsAllDrives=true`
+        : `/files/${id}/export?mimeType=${encodeURIComponent(to)}`;
+    return this.#api.bytes(path, { signal, maxBytes, headers: { accept: '*/*' } });
+  }
+
+  /** Nobody, where the account may not see who they are. */
+  async readers({ id, permissions: given }: DriveFile, signal: AbortSignal): Promise<SourceReaders> {
+    const options = { linkIsPublic: this.#scope.link_is_public, now: Date.now() };
+    if (given !== undefined) {
+      return toReaders(given, options);
+    }
+    const found: Permission[] = [];
+    let pageToken: string | null = null;
+    for (let pages = 0; pages === 0 || pageToken !== null; pages += 1) {
+      if (pages >= maxPermissionPages) {
+        throw new SourceFailure('source_invalid', 'The permissions of a file have no end.');
+      }
+      const query = new URLSearchParams({
+        fields: permissionPageFields,
+        pageSize: '100',
+        supportsAllDrives: 'true',
+        ...(pageToken !== null && { pageToken }),
+      });
+      try {
+        const asked = this.#api.find(`/files/${id}/permissions?${query}`, permissions, { signal });
+        const page: Awaited<typeof asked> = await asked;
+        found.push(...(page?.permissions ?? []));
+        pageToken = page?.nextPageToken ?? null;
+      } catch (error) {
+        if (error instanceof FileRefused) {
+          return { addresses: [], groups: [] };
+        }
+        throw error;
+      }
+    }
+    return toReaders(found, options);
+  }
+
+  #query(fields: Record<string, string | number | null>, of: 'files' | 'changes'): URLSearchParams {
+    const { shared_drive_id: drive } = this.#scope;
+    const query = new URLSearchParams({ supportsAllDrives: 'true', includeItemsFromAllDrives: 'true' });
+    for (const [name, value] of Object.entries(fields)) {
+      if (value !== null) {
+        query.set(name, String(value));
+      }
+    }
+    if (of === 'files') {
+      query.set('corpora', drive === undefined ? 'user' : 'drive');
+      query.set('q', "trashed = false and mimeType != 'application/vnd.google-apps.folder'");
+    }
+    if (drive !== undefined) {
+      query.set('driveId', drive);
+    }
+    return query;
+  }
+}
+
+/** A token that is no longer accepted is a bad request, or gone. */
+async function paged<T>(hasToken: boolean, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw hasToken && error instanceof SourceFailure && error.code === 'scope_invalid'
+      ? new SourceFailure('cursor_expired', 'The listing has to begin again.', { cause: error })
+      : error;
+  }
+}

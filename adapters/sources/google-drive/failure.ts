@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { retryAfterMs } from '../../egress/retry-after.ts';
+
+const maxPauseMs = 3_600_000;
+/** Limits are counted by the minute. */
+const unnamedPauseMs = 60_000;
+
+const pauses = new Set(['rateLimitExceeded', 'userRateLimitExceeded', 'sharingRateLimitExceeded']);
+const spent = new Set(['dailyLimitExceeded', 'dailyLimitExceededUnreg', 'quotaExceeded']);
+const notGiven = new Set([
+  'cannotDownloadFile',
+  'cannotDownloadAbusiveFile',
+  'fileNotDownloadable',
+  'fileNotExportable',
+  'insufficientFilePermissions',
+]);
+
+/** The service refuses one file, not the credential. */
+export class FileRefused extends SourceFailure {
+  readonly isTooLarge: boolean;
+
+  constructor(isTooLarge: boolean) {
+    super('auth_failed', 'Google Drive does not give out a file.');
+    this.isTooLarge = isTooLarge;
+  }
+}
+
+const errorBody = z.object({
+  error: z.object({
+    errors: z
+      .array(z.object({ reason: z.string() }))
+      .min(1)
+      .max(100),
+  }),
+});
+
+/** The reason tells refusals of status 403 apart. */
+export function driveFailure(response: Response, body: unknown): SourceFailure | null {
+  const parsed = errorBody.safeParse(body);
+  const reason = parsed.success ? (parsed.data.error.errors[0]?.reason ?? '') : '';
+  if (response.status === 403 && pauses.has(reason)) {
+    const named = retryAfterMs(response.headers.get('retry-after'), maxPauseMs);
+    return new SourceFailure('rate_limited', 'Google Drive asks for a pause.', {
+      retryAfterMs: named ?? unnamedPauseMs,
+    });
+  }
+  if (response.status === 403 && spent.has(reason)) {
+    return new SourceFailure('quota_exceeded', 'The daily limit of Google Drive is spent.');
+  }
+  if (response.status === 403 && (notGiven.has(reason) || reason === 'exportSizeLimitExceeded')) {
+    return new FileRefused(reason === 'exportSizeLimitExceeded');
+  }
+  return null;
+}

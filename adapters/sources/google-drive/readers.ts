@@ -1,0 +1,29 @@
+import type { SourceReaders } from '#domain/knowledge/connectors/source.ts';
+import type { Permission } from './wire.ts';
+
+/** A domain stands as the group `domain:<name>`, a group as its address. */
+export function toReaders(
+  permissions: readonly Permission[],
+  { linkIsPublic, now }: { linkIsPublic: boolean; now: number },
+): SourceReaders {
+  const addresses = new Set<string>();
+  const groups = new Set<string>();
+  for (const permission of permissions) {
+    const { type, emailAddress, domain, allowFileDiscovery, deleted, expirationTime, view } = permission;
+    const hasEnded = expirationTime !== undefined && !(Date.parse(expirationTime) > now);
+    if (deleted === true || hasEnded || view !== undefined) {
+      continue;
+    }
+    if (type === 'anyone' && (allowFileDiscovery === true || linkIsPublic)) {
+      return 'public';
+    }
+    if (type === 'user' && emailAddress !== undefined) {
+      addresses.add(emailAddress.toLowerCase());
+    } else if (type === 'group' && emailAddress !== undefined) {
+      groups.add(emailAddress.toLowerCase());
+    } else if (type === 'domain' && domain !== undefined && (allowFileDiscovery !== false || linkIsPublic)) {
+      groups.add(`domain:${domain.toLowerCase()}`);
+    }
+  }
+  return { addresses: [...addresses], groups: [...groups] };
+}

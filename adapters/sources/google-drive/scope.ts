@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { webUrl } from '../shared/web-url.ts';
+
+export const googleDriveScope = z.strictObject({
+  api_url: webUrl('Address of the interface, version 3.').default('https://www.googleapis.com/drive/v3'),
+  shared_drive_id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be the id of a shared drive')
+    .optional()
+    .describe('Only this shared drive. Without it: what the account owns, and what is shared with it.'),
+  readers: z.boolean().default(true).describe('Whether permissions of files are read.'),
+  link_is_public: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether a file that anyone with its link may read counts as readable by everybody. Otherwise only one that anyone may find does.',
+    ),
+  max_documents: z
+    .int()
+    .min(1)
+    .max(500_000)
+    .default(100_000)
+    .describe('The listing ends after so many files; then nothing counts as deleted.'),
+});
+
+export type GoogleDriveScope = z.output<typeof googleDriveScope>;

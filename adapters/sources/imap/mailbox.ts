@@ -1,0 +1,143 @@
+import type { FetchMessageObject, ImapFlow } from 'imapflow';
+import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
+import type { MailboxState } from './listing-state.ts';
+import { writeRef } from './message-ref.ts';
+import type { Session } from './session.ts';
+
+/** The content behind a reference never changes. */
+export const messageVersion = 'immutable';
+
+const firstWindow = 20_000;
+const maxWindows = 40;
+const maxUid = 4_294_967_295;
+const maxSubject = 150;
+
+/** Opens the mailbox for reading, unless it is open. */
+export async function openMailbox({ client }: Session, path: string): Promise<string> {
+  const open = client.mailbox;
+  const mailbox =
+    open !== false && open.path === path ? open : await client.mailboxOpen(path, { readOnly: true });
+  return String(mailbox.uidValidity);
+}
+
+export interface Sight {
+  state: MailboxState;
+  /** UIDs deleted since an earlier state; null: the server cannot say. */
+  vanished: number[] | null;
+}
+
+/** What the mailbox contains now, and what has been deleted since an earlier state. */
+export async function lookAt(session: Session, path: string, before: MailboxState | null): Promise<Sight> {
+  const { client, vanished } = session;
+  const since =
+    before?.modseq == null || !client.enabled.has('QRESYNC')
+      ? {}
+      : { changedSince: BigInt(before.modseq), uidValidity: BigInt(before.validity) };
+  vanished.length = 0;
+  const mailbox = await client.mailboxOpen(path, { readOnly: true, ...since });
+  const { uidValidity, uidNext, highestModseq, noModseq } = mailbox;
+  if (uidValidity === undefined || uidNext === undefined) {
+    throw new SourceFailure('source_invalid', 'The mail server does not number the messages of a mailbox.');
+  }
+  const modseq = noModseq === true || highestModseq === undefined ? null : String(highestModseq);
+  const isKnown = (mailbox as { qresync?: boolean }).qresync === true;
+  return {
+    state: { path, validity: String(uidValidity), next: uidNext, modseq },
+    vanished: isKnown ? vanished.splice(0) : null,
+  };
+}
+
+export interface Range {
+  from: number;
+  /** Exclusive. */
+  to: number;
+  since: string | null;
+}
+
+export interface Found {
+  uids: number[];
+  /** Where the search goes on; null: the range is searched. */
+  next: number | null;
+}
+
+/** The UIDs at the beginning of a range, about `count` or more; windows bound the answers of large mailboxes. */
+export async function findUids(
+  { client }: Session,
+  { from, to, since }: Range,
+  count: number,
+): Promise<Found> {
+  const uids: number[] = [];
+  let [begin, size] = [from, firstWindow];
+  for (let windows = 0; begin < to && uids.length < count && windows < maxWindows; windows += 1) {
+    const end = Math.min(begin + size, to, maxUid);
+    const found = await searchUids(client, { from: begin, to: end, since });
+    uids.push(...found);
+    size = found.length === 0 ? size * 4 : size;
+    begin = end;
+  }
+  return { uids: uids.toSorted((one, other) => one - other), next: begin < to ? begin : null };
+}
+
+export async function searchUids(
+  client: ImapFlow,
+  { from, to, since }: Range,
+  before?: string,
+): Promise<number[]> {
+  const query = {
+    uid: `${from}:${to - 1}`,
+    ...(since === null ? {} : { since: new Date(since) }),
+    ...(before === undefined ? {} : { before: new Date(before) }),
+  };
+  const found = await client.search(query, { uid: true });
+  if (!Array.isArray(found)) {
+    throw new SourceFailure('source_invalid', 'The mail server does not search its mailbox.');
+  }
+  return found.filter((uid) => uid >= from && uid < to);
+}
+
+/** The documents of messages of the open mailbox; deleted ones are left out. */
+export async function describeMessages(
+  { client }: Session,
+  { path, validity }: MailboxState,
+  uids: readonly number[],
+): Promise<ListedDocument[]> {
+  if (uids.length === 0) {
+    return [];
+  }
+  const asked = new Set(uids);
+  const documents: ListedDocument[] = [];
+  for await (const message of client.fetch(
+    uids.join(','),
+    { uid: true, size: true, envelope: true },
+    { uid: true },
+  )) {
+    // An answer that was not asked for, or comes twice.
+    if (asked.delete(message.uid)) {
+      documents.push(documentOf(message, path, validity));
+    }
+  }
+  return documents.toSorted((one, other) => uids.indexOf(uidOf(one)) - uids.indexOf(uidOf(other)));
+}
+
+const uidOf = ({ ref }: ListedDocument): number => Number(ref.slice(ref.lastIndexOf('=') + 1));
+
+function documentOf(
+  { uid, size, envelope }: FetchMessageObject,
+  path: string,
+  validity: string,
+): ListedDocument {
+  const subject = (envelope?.subject ?? '')
+    .slice(0, maxSubject)
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')
+    .replaceAll('/', '-')
+    .trim();
+  return {
+    ref: writeRef({ path, validity, uid }),
+    name: `${path}/${subject === '' ? `message ${uid}` : subject}.eml`,
+    version: messageVersion,
+    byteSize: size !== undefined && Number.isSafeInteger(size) && size >= 0 ? size : null,
+    mediaType: 'message/rfc822',
+    url: null,
+  };
+}

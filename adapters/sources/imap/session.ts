@@ -1,0 +1,165 @@
+import { ImapFlow, type ExpungeEvent } from 'imapflow';
+import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { SourceAccess } from '../provider.ts';
+import { oneAtATime } from '../shared/one-at-a-time.ts';
+import { bareHost } from '../shared/server-address.ts';
+import { exceedsLimits, imapFailure, limitFailure } from './imap-failure.ts';
+import type { ImapScope } from './scope.ts';
+
+const MiB = 1_048_576;
+const commandMs = 60_000;
+/** As much as an answer over HTTP may have. */
+const maxMessageBytes = 104 * MiB;
+const answerBytes = 16 * MiB;
+/** With more deletions a listing of everything is shorter. */
+export const maxVanished = 10_000;
+
+export interface ImapAccess {
+  connect: SourceAccess['connect'];
+  credential: Extract<CredentialValue, { kind: 'basic' }>;
+}
+
+export interface Session {
+  client: ImapFlow;
+  /** UIDs that the server says to be deleted, since the caller has last emptied the list. */
+  vanished: number[];
+}
+
+export interface Sessions {
+  /**
+   * Runs on one connection, which is made when it is needed, and again after a failure.
+   * @param contentBytes that answers may have in addition
+   */
+  run<T>(work: (session: Session) => Promise<T>, signal: AbortSignal, contentBytes?: number): Promise<T>;
+  close(): Promise<void>;
+}
+
+export function createSessions(scope: ImapScope, access: ImapAccess): Sessions {
+  let current: LiveSession | null = null;
+  const inTurn = oneAtATime();
+  const end = () => {
+    // The client closes its connection without an error; before there is one, the connection is ended itself.
+    if (current?.client) {
+      current.client.close();
+    } else {
+      current?.life.abort();
+    }
+    current = null;
+  };
+  return {
+    run: (work, signal, contentBytes = 0) =>
+      inTurn(async () => {
+        signal.throwIfAborted();
+        if (current?.client?.usable === false) {
+          end();
+        }
+        const session = (current ??= newSession());
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(commandMs + contentBytes / 1_000)]);
+        // A connection outlives the signal of the call that makes it.
+        limit.addEventListener('abort', end, { once: true });
+        try {
+          session.bytesLeft = answerBytes + contentBytes;
+          session.client ??= await connectClient(scope, access, session);
+          return await work({ client: session.client, vanished: session.vanished });
+        } catch (error) {
+          signal.throwIfAborted();
+          const failure = imapFailure(session.failure ?? error, signal);
+          // After a refusal that the server has said the connection is as good as before.
+          if (!(failure instanceof SourceFailure) || failure.code !== 'scope_invalid') {
+            end();
+          }
+          throw failure;
+        } finally {
+          limit.removeEventListener('abort', end);
+        }
+      }),
+    close: async () => end(),
+  };
+}
+
+interface LiveSession {
+  client: ImapFlow | null;
+  life: AbortController;
+  bytesLeft: number;
+  vanished: number[];
+  failure: SourceFailure | null;
+}
+
+const newSession = (): LiveSession => ({
+  client: null,
+  life: new AbortController(),
+  bytesLeft: answerBytes,
+  vanished: [],
+  failure: null,
+});
+
+async function connectClient(scope: ImapScope, access: ImapAccess, session: LiveSession): Promise<ImapFlow> {
+  const client = new ImapFlow({
+    ...(await dial(scope, access, session.life.signal)),
+    auth: { user: access.credential.username, pass: access.credential.password },
+    logger: false,
+    qresync: true,
+    disableAutoIdle: true,
+    disableCompression: true,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 60_000,
+    maxLineLength: answerBytes,
+    maxLiteralSize: maxMessageBytes,
+    maxResponseSize: maxMessageBytes + MiB,
+    expungeHandler: ({ uid, vanished }: ExpungeEvent) => {
+      if (vanished && uid !== undefined && session.vanished.length <= maxVanished) {
+        session.vanished.push(uid);
+      }
+    },
+  });
+  client.on('error', (error: unknown) => {
+    if (exceedsLimits(error)) {
+      session.failure ??= limitFailure();
+    }
+  });
+  session.client = client;
+  try {
+    await client.connect();
+  } catch (error) {
+    session.client = null;
+    client.close();
+    throw error;
+  }
+  socketOf(client)?.on('data', ({ byteLength }: Buffer) => {
+    session.bytesLeft -= byteLength;
+    if (session.bytesLeft < 0) {
+      session.failure ??= limitFailure();
+      client.close();
+    }
+  });
+  return client;
+}
+
+/** The decrypted stream. */
+function socketOf(client: ImapFlow): NodeJS.ReadableStream | null {
+  const { socket } = client as unknown as { socket?: NodeJS.ReadableStream | false };
+  return socket ? socket : null;
+}
+
+/**
+ * The client takes a connection only where it is encrypted from the beginning. Otherwise it dials the address that the
+ * guard has allowed, so that it resolves no name, and verifies the name of the scope.
+ */
+async function dial(scope: ImapScope, { connect }: ImapAccess, signal: AbortSignal) {
+  const { host, port, tls, tls_certificate } = scope;
+  const ca = tls_certificate === null ? {} : { ca: tls_certificate };
+  const socket = await connect({ scheme: schemeOf(scope), host, port, signal });
+  socket.on('error', () => {});
+  if (tls === 'implicit') {
+    return { host: bareHost(host), port, secure: true, tls: { socket, rejectUnauthorized: true, ...ca } };
+  }
+  const address = socket.remoteAddress ?? bareHost(host);
+  socket.destroy();
+  const name = /[a-z]/.test(host) && !host.startsWith('[') ? { servername: host } : {};
+  const options = { rejectUnauthorized: true, ...ca };
+  return { host: address, port, secure: false, doSTARTTLS: tls === 'starttls', tls: options, ...name };
+}
+
+export const schemeOf = ({ tls }: Pick<ImapScope, 'tls'>): string => (tls === 'implicit' ? 'imaps' : 'imap');

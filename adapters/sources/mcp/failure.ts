@@ -1,0 +1,82 @@
+import { ProtocolError, SdkError, SdkErrorCode, UnauthorizedError } from '@modelcontextprotocol/client';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { AnswerLimitExceeded } from '../../egress/answer-limit-exceeded.ts';
+import type { Wire } from '../../tools/watched-fetch.ts';
+
+/** An answer exceeds the bytes that may be read of it. */
+export class AnswerTooLarge extends SourceFailure {
+  constructor(cause: unknown) {
+    super('source_invalid', 'An answer of the tool server exceeds its limit of bytes.', { cause });
+  }
+}
+
+/** The codes with which a server says that it has no such resource: of the earlier and of the later revision. */
+const unknownResource = new Set([-32_002, -32_602]);
+/** Made here for a request whose answer can no longer come. */
+const noAnswer = -32_099;
+const notAnswered = new Set<string>([
+  SdkErrorCode.RequestTimeout,
+  SdkErrorCode.ConnectionClosed,
+  SdkErrorCode.NotConnected,
+  SdkErrorCode.SendFailed,
+]);
+
+export function isUnknownResource(error: unknown): boolean {
+  return error instanceof ProtocolError && unknownResource.has(error.code);
+}
+
+interface Seen {
+  wire: Wire;
+  /** What the status of the last answer says. */
+  refusal: SourceFailure | null;
+  /** The body of an answer ended before its end. */
+  isBroken: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * What a failed request says about the server. An error that the server itself answers stays a `ProtocolError`, and an
+ * abort of the caller's own signal stays what it is.
+ */
+export function failureOf(error: unknown, { wire, refusal, isBroken, signal }: Seen): unknown {
+  if (error instanceof SourceFailure || signal.aborted) {
+    return error;
+  }
+  if (wire.refusedByGuard) {
+    return new SourceFailure('scope_invalid', 'This address may not be reached from here.', { cause: error });
+  }
+  const exceeded = wire.exceeded ?? AnswerLimitExceeded.in(error);
+  if (exceeded !== null) {
+    return exceeded.isLate ? unreachable(error) : new AnswerTooLarge(error);
+  }
+  if (error instanceof ProtocolError) {
+    return error.code === noAnswer ? unreachable(error) : error;
+  }
+  if (refusal !== null) {
+    return refusal;
+  }
+  if (error instanceof UnauthorizedError) {
+    return new SourceFailure('auth_failed', 'The tool server refuses the credential.', { cause: error });
+  }
+  const isSilent =
+    isBroken || wire.status === null || (error instanceof SdkError && notAnswered.has(error.code));
+  return isSilent
+    ? unreachable(error)
+    : new SourceFailure('source_invalid', 'The tool server does not answer as its protocol demands.', {
+        cause: error,
+      });
+}
+
+/** An error that the server answers to a request, as what it means for a run. */
+export function answeredFailure(error: unknown): unknown {
+  if (!(error instanceof ProtocolError)) {
+    return error;
+  }
+  return error.code === -32_601
+    ? new SourceFailure('scope_invalid', 'The tool server offers no resources.')
+    : new SourceFailure('source_unreachable', 'The tool server answers with an error.');
+}
+
+function unreachable(cause: unknown): SourceFailure {
+  return new SourceFailure('source_unreachable', 'The tool server does not answer.', { cause });
+}

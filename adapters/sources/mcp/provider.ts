@@ -1,0 +1,126 @@
+import {
+  SourceFailure,
+  type FetchInput,
+  type Fetched,
+  type ListInput,
+  type Source,
+  type SourcePage,
+} from '#domain/knowledge/connectors/source.ts';
+import { defineProvider, type SourceAccess } from '../provider.ts';
+import { answerBytes, toFetched } from './contents.ts';
+import { answeredFailure, AnswerTooLarge, isUnknownResource } from './failure.ts';
+import { fromCursor, pageSize, toCursor, toPage, type ListedPage } from './listing.ts';
+import { mcpScope, type McpScope } from './scope.ts';
+import { McpSession } from './session.ts';
+import { fitsPatterns } from './uri-patterns.ts';
+
+/** A server whose pages have no end, or hold nothing, is not asked for more. */
+const maxAnswers = 2_000;
+
+export const mcpProvider = defineProvider<McpScope>({
+  slug: 'mcp',
+  title: 'Resources of a tool server (MCP)',
+  description: 'Reads the resources that a tool server offers over the Model Context Protocol.',
+  beta: false,
+  scope: mcpScope,
+  credentialKinds: ['bearer', 'header', 'oauth2_client'],
+  credentialRequired: false,
+  detects: { changes: 'request', deletions: 'listing', readers: false },
+  endpoint: ({ url }) => {
+    const { origin, hostname, port, protocol } = new URL(url);
+    return { host: `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`, origin };
+  },
+  open: (scope, access) => new McpSource(scope, access),
+});
+
+class McpSource implements Source {
+  readonly #scope: McpScope;
+  readonly #session: McpSession;
+  /** The last answer: pages of it need no other request. */
+  #answer: (ListedPage & { cursor: string | null }) | null = null;
+
+  constructor(scope: McpScope, access: SourceAccess) {
+    this.#scope = scope;
+    this.#session = new McpSession(scope.url, access);
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#list(null, signal);
+  }
+
+  async list(input: ListInput, signal: AbortSignal): Promise<SourcePage> {
+    const place = fromCursor(input.cursor);
+    const held = this.#answer;
+    const isHeld = held !== null && place.offset > 0 && held.cursor === place.cursor;
+    const answer = isHeld ? held : await this.#list(place.cursor, signal);
+    const left = this.#scope.max_documents - place.listed;
+    const documents = answer.documents.slice(place.offset, place.offset + Math.min(pageSize, left));
+    const listed = place.listed + documents.length;
+    const offset = place.offset + documents.length;
+    const isRest = offset >= answer.documents.length;
+    const answers = place.answers + (isRest ? 1 : 0);
+    const isOver =
+      (listed === this.#scope.max_documents && !(isRest && answer.next === null)) ||
+      (isRest && answer.next !== null && (answer.next === place.cursor || answers >= maxAnswers));
+    const cursor = isRest ? answer.next : place.cursor;
+    const isLast = isOver || (isRest && answer.next === null);
+    return {
+      documents,
+      gone: [],
+      next: isLast ? null : toCursor({ cursor, offset: isRest ? 0 : offset, listed, answers }),
+      checkpoint: null,
+      total: null,
+      scope: 'everything',
+      ...(isOver && { truncated: true }),
+    };
+  }
+
+  async fetch({ ref, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
+    try {
+      const asking = { signal, maxBytes: answerBytes(maxBytes) };
+      const fetched = toFetched(
+        await this.#session.request('resources/read', { uri: ref }, asking),
+        maxBytes,
+      );
+      if (fetched === null) {
+        throw new SourceFailure('source_invalid', 'The tool server answers with no contents of a resource.');
+      }
+      return fetched;
+    } catch (error) {
+      if (error instanceof AnswerTooLarge) {
+        return { kind: 'skipped', code: 'too_large' };
+      }
+      if (isUnknownResource(error)) {
+        return { kind: 'gone' };
+      }
+      throw answeredFailure(error);
+    }
+  }
+
+  async exists(ref: string, signal: AbortSignal): Promise<boolean> {
+    if (!fitsPatterns(ref, this.#scope.uri_patterns)) {
+      return false;
+    }
+    const { kind } = await this.fetch({ ref, version: null, mediaType: null, maxBytes: 1_024 }, signal);
+    return kind !== 'gone';
+  }
+
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+
+  async #list(cursor: string | null, signal: AbortSignal): Promise<ListedPage> {
+    try {
+      const params = cursor === null ? {} : { cursor };
+      const result = await this.#session.request('resources/list', params, { signal });
+      const page = toPage(result, (uri) => fitsPatterns(uri, this.#scope.uri_patterns));
+      this.#answer = { ...page, cursor };
+      return page;
+    } catch (error) {
+      // An answer to the first page cannot speak of its cursor.
+      throw cursor !== null && isUnknownResource(error)
+        ? new SourceFailure('cursor_expired', 'The tool server no longer knows the page of its listing.')
+        : answeredFailure(error);
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+
+export const mcpScope = z.strictObject({
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(2_000)
+    .refine((text) => {
+      const url = URL.parse(text);
+      return url !== null && url.username === '' && url.password === '' && url.hash === '';
+    }, 'must hold no user name, password or fragment')
+    .describe('Address of the tool server, which speaks MCP over Streamable HTTP.'),
+  uri_patterns: z
+    .array(z.string().min(1).max(500))
+    .max(50)
+    .default([])
+    .describe(
+      'Only resources whose URI fits one of these patterns; * stands for any characters. Empty: all.',
+    ),
+  max_documents: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(10_000)
+    .describe('The listing ends after so many resources; then nothing counts as deleted.'),
+});
+
+export type McpScope = z.output<typeof mcpScope>;

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { defineProvider } from '../provider.ts';
+import { hostOf, webAddress } from '../shared/web-address.ts';
+import { RssSource } from './rss-source.ts';
+
+const scope = z.strictObject({
+  feed_urls: z.array(webAddress).min(1).max(50).describe('Addresses of feeds: RSS, Atom, RDF or JSON Feed.'),
+});
+
+export const rssProvider = defineProvider<z.infer<typeof scope>>({
+  slug: 'rss',
+  title: 'Feeds',
+  description: 'Entries of news feeds, kept also when their feed no longer has them.',
+  beta: false,
+  scope,
+  credentialKinds: [],
+  credentialRequired: false,
+  detects: { changes: 'listing', deletions: 'never', readers: false },
+  endpoint: ({ feed_urls: [first = ''] }) => ({ host: hostOf(first), origin: null }),
+  open: ({ feed_urls }, access) => new RssSource([...new Set(feed_urls)], access),
+});

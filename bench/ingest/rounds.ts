@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ModelFiles } from '#adapters/embeddings/builtin-package.ts';
+import { residentBytes } from '#test/support/process-memory.ts';
+import { respond } from '../support/caller.ts';
+import { models, type Lab } from '../support/lab.ts';
+import type { Peer } from '../support/processes.ts';
+import { format, type Line } from '../support/report.ts';
+import { median, percentile, sum } from '../support/stats.ts';
+import type { IngestScale } from './ingest-scale.ts';
+import { ingest, passagesOf, type Ingestion } from './uploads.ts';
+
+const memoryGoalMb = 350;
+const pauseMs = 20;
+const minProbes = 10;
+
+interface Round {
+  passages: number;
+  ingestSeconds: number;
+  bareSeconds: number;
+  /** Milliseconds to the first token of another tenant's responses, beside an ingest and without one. */
+  beside: number[];
+  alone: number[];
+}
+
+/**
+ * Each round: an ingest alone, the bare inference of the same passages, another tenant's responses without an ingest,
+ * and beside one. The order of the two kinds of responses alternates.
+ */
+export async function measureIngest(
+  ingestion: Ingestion,
+  scale: IngestScale,
+  { files, bare, say }: { files: ModelFiles; bare: Peer<unknown>; say: (line: string) => void },
+): Promise<Line[]> {
+  const { lab } = ingestion;
+  const memory = watchMemory(lab.worker.pid);
+  await ingest(ingestion, 1);
+  await bare.ask({ files, texts: ['Warm up.'] });
+  const share = Math.max(1, Math.round(scale.documents / scale.rounds / 2));
+  const rounds: Round[] = [];
+  for (let round = 0; round < scale.rounds; round += 1) {
+    const { ids, seconds } = await ingest(ingestion, share);
+    const texts = await passagesOf(ingestion, ids);
+    const { seconds: bareSeconds } = await bare.ask<{ seconds: number }>({ files, texts });
+    const without = () => probe(lab, sleep(seconds * 500));
+    const early = round % 2 === 0 ? await without() : null;
+    const beside = await probe(lab, ingest(ingestion, share));
+    const alone = early ?? (await without());
+    rounds.push({ passages: texts.length, ingestSeconds: seconds, bareSeconds, beside, alone });
+    say(
+      `${share} documents, ${texts.length} passages: ingest ${format(seconds)} s, bare inference ${format(bareSeconds)} s; ` +
+        `first token p95 ${format(percentile(beside, 0.95))} ms beside an ingest, ${format(percentile(alone, 0.95))} ms without`,
+    );
+  }
+  const { idleMb, peakMb } = memory.end();
+  return [...linesOf(rounds), memoryLine(idleMb, peakMb)];
+}
+
+/** First tokens of responses one after the other until the work has ended, in milliseconds. */
+async function probe(lab: Lab, work: Promise<unknown>): Promise<number[]> {
+  const state = { isOver: false };
+  const ended = work.finally(() => (state.isOver = true));
+  ended.catch(() => undefined);
+  const times: number[] = [];
+  while (!state.isOver || times.length < minProbes) {
+    times.push((await respond(lab, { model: models.tools(0) })).firstTextUs / 1_000);
+    await sleep(pauseMs);
+  }
+  await ended;
+  return times;
+}
+
+/** Resident megabytes of the worker before its first passage, and the most since. */
+function watchMemory(pid: number): { end(): { idleMb: number; peakMb: number } } {
+  const read = () => residentBytes(pid) / 1_048_576;
+  const idleMb = read();
+  let peakMb = idleMb;
+  const timer = setInterval(() => (peakMb = Math.max(peakMb, read())), 100);
+  return {
+    end: () => {
+      clearInterval(timer);
+      return { idleMb, peakMb };
+    },
+  };
+}
+
+function linesOf(rounds: readonly Round[]): Line[] {
+  const passages = sum(rounds.map((round) => round.passages));
+  const rate = (seconds: number[]) => `${format(passages / sum(seconds))} passages/s`;
+  const p95 = (times: readonly number[]) => percentile(times, 0.95);
+  const beside = rounds.flatMap((round) => round.beside);
+  const alone = rounds.flatMap((round) => round.alone);
+  return [
+    {
+      name: 'ingest of documents of 10 kB, to bare inference in one thread',
+      ratios: rounds.map(({ ingestSeconds, bareSeconds }) => ingestSeconds / bareSeconds),
+      goal: 1.25,
+      better: 'lower',
+      ours: rate(rounds.map(({ ingestSeconds }) => ingestSeconds)),
+      peer: rate(rounds.map(({ bareSeconds }) => bareSeconds)),
+    },
+    {
+      name: "another tenant's first token beside an ingest (p95)",
+      ratios: rounds.map((round) => p95(round.beside) / p95(round.alone)),
+      whole: p95(beside) / p95(alone),
+      goal: 1.3,
+      better: 'lower',
+      ours: `${format(p95(beside))} ms, p50 ${format(median(beside))}`,
+      peer: `${format(p95(alone))} ms, p50 ${format(median(alone))}`,
+    },
+  ];
+}
+
+function memoryLine(idleMb: number, peakMb: number): Line {
+  return {
+    name: `the worker's memory above idle, of ${memoryGoalMb} MB`,
+    ratios: [(peakMb - idleMb) / memoryGoalMb],
+    goal: 1,
+    better: 'lower',
+    ours: `${format(peakMb - idleMb)} MB`,
+    peer: `${format(idleMb)} MB idle`,
+  };
+}

@@ -1,0 +1,114 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { requireSource, sourceOf } from './connector-spec.ts';
+import type { Connector } from './connector.entity.ts';
+import { isRunnable } from './connector-status.ts';
+import { findConnector, type ConnectorRef } from './find-connector.ts';
+import type { SourceProviders, SourceUse } from './source-providers.ts';
+import { requireSchedule, type SyncSchedule } from './sync-schedule.ts';
+
+export interface ConnectorChange extends ConnectorRef {
+  scopeConfig?: unknown;
+  credentialId?: string | null | undefined;
+  syncSchedule?: SyncSchedule | null | undefined;
+  status?: 'active' | 'paused' | undefined;
+}
+
+interface ConnectorSettings {
+  scopeConfig: unknown;
+  credentialId: string | null;
+  syncSchedule: SyncSchedule | null;
+}
+
+export interface ResolvedChange {
+  after: ConnectorSettings;
+  /** Names of fields as in the API. */
+  changed: string[];
+  isOtherSource: boolean;
+  /** Null: the status stays. */
+  becomes: 'active' | 'paused' | null;
+}
+
+/**
+ * What a change makes of a connector.
+ * @throws `invalid_state` while it is being deleted, `invalid_request`
+ */
+export async function resolveChange(
+  ctx: Context,
+  providers: SourceProviders,
+  connector: Connector,
+  change: ConnectorChange,
+): Promise<ResolvedChange> {
+  if (connector.status === 'deleting') {
+    throw new DomainError('invalid_state', 'The connector is being deleted.');
+  }
+  const before: ConnectorSettings = {
+    scopeConfig: connector.scopeConfig,
+    credentialId: connector.credentialId ?? null,
+    syncSchedule: connector.syncSchedule ?? null,
+  };
+  const after = { ...before };
+  if (change.scopeConfig !== undefined || change.credentialId !== undefined) {
+    const { providerSlug, spaceId } = connector;
+    after.credentialId = change.credentialId === undefined ? before.credentialId : change.credentialId;
+    const given = { providerSlug, scopeConfig: before.scopeConfig, credentialId: after.credentialId };
+    const scopeConfig = change.scopeConfig ?? before.scopeConfig;
+    after.scopeConfig = await requireSource(ctx, providers, { ...given, scopeConfig }, spaceId);
+  }
+  if (change.syncSchedule !== undefined) {
+    after.syncSchedule = requireSchedule(change.syncSchedule);
+  }
+  const differs = (field: keyof ConnectorSettings): boolean =>
+    !isDeepStrictEqual(asStored(after[field]), asStored(before[field]));
+  const isOtherSource = differs('scopeConfig') || differs('credentialId');
+  const isStopped = connector.status === 'auth_required' || connector.status === 'error';
+  const activates =
+    (change.status === 'active' && !isRunnable(connector.status)) || (isOtherSource && isStopped);
+  return {
+    after,
+    changed: [
+      ...(differs('scopeConfig') ? ['scope_config'] : []),
+      ...(differs('credentialId') ? ['credential_id'] : []),
+      ...(differs('syncSchedule') ? ['sync_schedule'] : []),
+    ],
+    isOtherSource,
+    becomes: change.status === 'paused' ? 'paused' : activates ? 'active' : null,
+  };
+}
+
+/** JSON has no absent members; the order of members is no difference. */
+const asStored = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) as unknown;
+
+/**
+ * The source that has to be checked before a change, outside of the transaction; null: the change needs no check.
+ * @throws `missing_permission`, `collection_not_found`, `connector_not_found`, `invalid_request`, `invalid_state`
+ */
+export async function planUpdate(
+  ctx: Context,
+  providers: SourceProviders,
+  change: ConnectorChange,
+): Promise<SourceUse | null> {
+  authorize(ctx.caller, 'connectors.update');
+  const connector = await findConnector(ctx, change);
+  const resolved = await resolveChange(ctx, providers, connector, change);
+  return needsCheck(resolved) ? sourceOf(connector, resolved.after) : null;
+}
+
+/** Whether the source must have answered before the change. */
+export function needsCheck({ isOtherSource, becomes }: ResolvedChange): boolean {
+  return isOtherSource || becomes === 'active';
+}
+
+/** @throws `invalid_state` if the connector has changed since its source was checked */
+export function requireChecked(resolved: ResolvedChange, checked: SourceUse | null): void {
+  const { scopeConfig, credentialId } = resolved.after;
+  const isChecked =
+    checked !== null &&
+    checked.credentialId === credentialId &&
+    isDeepStrictEqual(asStored(checked.scopeConfig), asStored(scopeConfig));
+  if (needsCheck(resolved) && !isChecked) {
+    throw new DomainError('invalid_state', 'The connector was changed during its check; try again.');
+  }
+}

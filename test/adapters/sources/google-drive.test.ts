@@ -1,0 +1,231 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { driveFailure } from '#adapters/sources/google-drive/failure.ts';
+import { googleDriveProvider } from '#adapters/sources/google-drive/provider.ts';
+import { toReaders } from '#adapters/sources/google-drive/readers.ts';
+import { startGoogleDrive, type GoogleDriveServer } from '../../support/sources/google-drive-server.ts';
+import { listAll, openSource } from '../../support/sources/open-source.ts';
+import { describeSource } from '../../support/sources/source-contract.ts';
+import { SourceModel } from '../../support/sources/source-model.ts';
+
+describeSource('files of Google Drive', {
+  provider: googleDriveProvider,
+  start: startGoogleDrive,
+  pageSize: 100,
+});
+
+const brief = () => AbortSignal.timeout(20_000);
+
+describe('Google Drive', () => {
+  let server: GoogleDriveServer;
+  afterEach(() => server?.close());
+  const open = (scope: object = {}) =>
+    openSource(googleDriveProvider, { ...server, scopeConfig: { ...server.scopeConfig, ...scope } });
+  const read = async (ref: string, maxBytes = 10_000) =>
+    (await open()).fetch({ ref, version: null, mediaType: null, maxBytes }, brief());
+
+  it('exports documents, sheets and presentations, and leaves out what is no document', async () => {
+    server = await startGoogleDrive();
+    const type = (kind: string) => ({ mimeType: `application/vnd.google-apps.${kind}` });
+    const made = {
+      'text/markdown': server.add('Plan', '# Plan', type('document')),
+      'text/csv': server.add('Sheet', 'a,b', type('spreadsheet')),
+      'text/plain': server.add('Slides', 'slide', type('presentation')),
+    };
+    for (const kind of ['folder', 'shortcut', 'form', 'map']) server.add(kind, '', type(kind));
+    const { documents } = await listAll(await open());
+    expect(documents.map(({ name }) => name)).toEqual(['Plan', 'Sheet', 'Slides']);
+    expect(documents[0]).toEqual({
+      ref: made['text/markdown'].id,
+      name: 'Plan',
+      version: '2',
+      byteSize: null,
+      mediaType: 'application/vnd.google-apps.document',
+      url: `https://drive.example/file/d/${made['text/markdown'].id}/view`,
+      readers: { addresses: ['owner@example.com'], groups: [] },
+    });
+    for (const [mediaType, { id }] of Object.entries(made)) {
+      expect(await read(id)).toMatchObject({ kind: 'content', mediaType });
+    }
+  });
+
+  it('lists changes after the first time, also of files that went into the trash and came back', async () => {
+    server = await startGoogleDrive();
+    for (let at = 0; at < 250; at += 1) server.add(`n${at}`, `text ${at}`);
+    const model = new SourceModel();
+    const source = await open();
+    expect(await model.sync(source)).toMatchObject({ scope: 'everything', pages: 3 });
+    expect(await model.sync(source)).toMatchObject({ scope: 'changes', documents: [], gone: [], pages: 1 });
+    server.trash('n7');
+    await server.remove('n8');
+    await server.put('n9', 'changed');
+    const changed = await model.sync(source);
+    expect([changed.documents.length, changed.gone.length]).toEqual([1, 2]);
+    const back = server.files.find(({ name }) => name === 'n7')!;
+    back.trashed = false;
+    server.touch(back);
+    expect((await model.sync(source)).documents.map(({ ref }) => ref)).toEqual([back.id]);
+    for (let at = 20; at < 240; at += 1) await server.put(`n${at}`, `changed ${at}`);
+    expect(await model.sync(source)).toMatchObject({
+      scope: 'changes',
+      pages: 3,
+      documents: { length: 220 },
+    });
+    expect(model.copies.size).toBe(249);
+  });
+
+  it('misses no change that happens during a listing of everything', async () => {
+    server = await startGoogleDrive();
+    for (let at = 0; at < 150; at += 1) server.add(`n${at}`, `text ${at}`);
+    const source = await open();
+    const first = await source.list({ cursor: null, checkpoint: null }, brief());
+    await server.put('n3', 'changed meanwhile');
+    const last = await source.list({ cursor: first.next, checkpoint: null }, brief());
+    const { documents } = await listAll(source, last.checkpoint);
+    expect(documents.map(({ name }) => name)).toEqual(['n3']);
+  });
+
+  it.each([400, 410] as const)('says that a token has expired which is refused with %i', async (status) => {
+    server = await startGoogleDrive();
+    for (let at = 0; at < 150; at += 1) server.add(`n${at}`, 'x');
+    const source = await open();
+    const { next } = await source.list({ cursor: null, checkpoint: null }, brief());
+    const { checkpoint } = await listAll(source);
+    server.expire(status);
+    const expired = { name: 'SourceFailure', code: 'cursor_expired' };
+    await expect(source.list({ cursor: next, checkpoint: null }, brief())).rejects.toMatchObject(expired);
+    await expect(source.list({ cursor: null, checkpoint }, brief())).rejects.toMatchObject(expired);
+    await expect(source.list({ cursor: 'other', checkpoint: null }, brief())).rejects.toMatchObject(expired);
+    expect((await listAll(source)).documents).toHaveLength(150);
+  });
+
+  it('does not ask again for bytes that are known, nor for too many', async () => {
+    server = await startGoogleDrive();
+    server.add('a.md', 'x'.repeat(5_000));
+    const source = await open();
+    const [a] = (await listAll(source)).documents;
+    expect(await source.fetch({ ...a!, maxBytes: 10_000 }, brief())).toEqual({ kind: 'unchanged' });
+    server.asked.length = 0;
+    expect(await read(a!.ref, 4_999)).toMatchObject({ code: 'too_large' });
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it.each([
+    ['exportSizeLimitExceeded', 'too_large'],
+    ['cannotDownloadFile', 'forbidden_by_source'],
+    ['cannotDownloadAbusiveFile', 'forbidden_by_source'],
+  ])('skips a file that is refused with %s as %s', async (refused, code) => {
+    server = await startGoogleDrive();
+    const { id } = server.add('a', 'x', { mimeType: 'application/vnd.google-apps.document', refused });
+    expect(await read(id)).toEqual({ kind: 'skipped', code });
+  });
+
+  it('reads a shared drive, with permissions that are asked for', async () => {
+    server = await startGoogleDrive();
+    const permissions = ['a', 'b', 'c'].map((name) => ({
+      type: 'user',
+      emailAddress: `${name}@example.com`,
+    }));
+    const { id } = server.add('team', 'x', { driveId: 'team', permissions });
+    server.add('closed', 'x', { driveId: 'team', permissions: null });
+    const own = server.add('own', 'x');
+    const source = await open({ shared_drive_id: 'team' });
+    const { documents } = await listAll(source);
+    expect(documents.map(({ name, readers }) => [name, readers])).toEqual([
+      ['team', { addresses: ['a@example.com', 'b@example.com', 'c@example.com'], groups: [] }],
+      ['closed', { addresses: [], groups: [] }],
+    ]);
+    expect([await source.exists(id, brief()), await source.exists(own.id, brief())]).toEqual([true, false]);
+    await expect((await open({ shared_drive_id: 'none' })).check(brief())).rejects.toMatchObject({
+      code: 'scope_invalid',
+    });
+    expect((await listAll(await open({ readers: false }))).documents[0]).not.toHaveProperty('readers');
+  });
+
+  it('counts an incomplete search and a cut listing as truncated', async () => {
+    server = await startGoogleDrive();
+    for (let at = 0; at < 3; at += 1) server.add(`n${at}`, 'x');
+    const cut = { documents: { length: 2 }, truncated: true, checkpoint: null };
+    expect(await listAll(await open({ max_documents: 2 }))).toMatchObject(cut);
+    expect(await listAll(await open({ max_documents: 3 }))).toMatchObject({ truncated: false });
+    server.interfere((request, response) => {
+      if (!request.url?.startsWith('/drive/v3/files?')) return false;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ files: [], incompleteSearch: true }));
+      return true;
+    });
+    expect(await listAll(await open())).toMatchObject({ truncated: true, checkpoint: null });
+  });
+
+  it('ends listings whose token repeats', async () => {
+    server = await startGoogleDrive();
+    server.add('a', 'x');
+    const { checkpoint } = await listAll(await open());
+    server.interfere((request, response) => {
+      if (request.url?.includes('startPageToken?')) return false;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ files: [], changes: [], nextPageToken: 'again' }));
+      return true;
+    });
+    expect(await listAll(await open())).toMatchObject({ truncated: true, pages: 2 });
+    expect(await listAll(await open(), checkpoint)).toMatchObject({
+      truncated: true,
+      checkpoint: null,
+      pages: 2,
+    });
+  });
+});
+
+describe('who may read a file', () => {
+  const now = Date.parse('2025-06-01T00:00:00Z');
+  const readers = (permissions: Parameters<typeof toReaders>[0], linkIsPublic = false) =>
+    toReaders(permissions, { linkIsPublic, now });
+
+  it('names people, groups and domains', () => {
+    expect(
+      readers([
+        { type: 'user', emailAddress: 'Anna@Example.com' },
+        { type: 'user', emailAddress: 'gone@example.com', deleted: true },
+        { type: 'user', emailAddress: 'late@example.com', expirationTime: '2025-05-01T00:00:00Z' },
+        { type: 'user', emailAddress: 'soon@example.com', expirationTime: '2025-07-01T00:00:00Z' },
+        { type: 'user', emailAddress: 'published@example.com', view: 'published' },
+        { type: 'group', emailAddress: 'Staff@Example.com' },
+        { type: 'domain', domain: 'Example.com', allowFileDiscovery: true },
+        { type: 'domain', domain: 'link.example', allowFileDiscovery: false },
+      ]),
+    ).toEqual({
+      addresses: ['anna@example.com', 'soon@example.com'],
+      groups: ['staff@example.com', 'domain:example.com'],
+    });
+  });
+
+  it('takes a link for public only where the scope says so', () => {
+    const link = [{ type: 'anyone', allowFileDiscovery: false }];
+    expect(readers(link)).toEqual({ addresses: [], groups: [] });
+    expect(readers(link, true)).toBe('public');
+    expect(readers([{ type: 'anyone', allowFileDiscovery: true }])).toBe('public');
+  });
+});
+
+describe('refusals of Google Drive', () => {
+  const refusal = (status: number, reason: string, headers: Record<string, string> = {}) =>
+    driveFailure(new Response(null, { status, headers }), { error: { errors: [{ reason }] } });
+
+  it.each([
+    ['rateLimitExceeded', {}, 60_000],
+    ['userRateLimitExceeded', { 'retry-after': '9' }, 9_000],
+    ['sharingRateLimitExceeded', { 'retry-after': '99999' }, 3_600_000],
+  ])('%s asks for a pause', (reason, headers, retryAfterMs) => {
+    expect(refusal(403, reason, headers as Record<string, string>)).toMatchObject({
+      code: 'rate_limited',
+      retryAfterMs,
+    });
+  });
+
+  it('tells a spent day from a missing permission', () => {
+    expect(refusal(403, 'dailyLimitExceeded')?.code).toBe('quota_exceeded');
+    expect(refusal(403, 'insufficientPermissions')).toBeNull();
+    expect(refusal(403, 'accessNotConfigured')).toBeNull();
+    expect(refusal(401, 'authError')).toBeNull();
+    expect(driveFailure(new Response(null, { status: 403 }), 'no body')).toBeNull();
+  });
+});

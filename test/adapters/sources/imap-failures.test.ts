@@ -1,0 +1,180 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { imapProvider } from '#adapters/sources/imap/provider.ts';
+import type { Source } from '#domain/knowledge/connectors/source.ts';
+import { openSource } from '../../support/sources/open-source.ts';
+
+const signal = AbortSignal.timeout(600_000);
+const greeting = '* OK [CAPABILITY IMAP4rev1] ready\r\n';
+let server: Server | null = null;
+let source: Source | null = null;
+
+afterEach(async () => {
+  await source?.close?.();
+  server?.close();
+});
+
+type Answer = string | ((socket: Socket, tag: string, line: string) => void) | null;
+
+/** A mail server that answers commands by their name; `null` answers nothing. */
+async function serve(answers: Record<string, Answer>, scope: Record<string, unknown> = {}): Promise<Source> {
+  const usual = {
+    CAPABILITY: '* CAPABILITY IMAP4rev1\r\n',
+    LIST: '* LIST () "/" INBOX\r\n',
+    EXAMINE: '* 1 EXISTS\r\n* OK [UIDVALIDITY 7] x\r\n* OK [UIDNEXT 2] x\r\n',
+    UID: '* SEARCH 1\r\n',
+  };
+  const all = new Map<string, Answer>(Object.entries({ ...usual, ...answers }));
+  server = createServer((socket) => {
+    socket.on('error', () => {});
+    const first = all.get('greeting') ?? greeting;
+    if (typeof first === 'function') first(socket, '', '');
+    else if (answers['greeting'] !== null) socket.write(first);
+    socket.on('data', (chunk) => {
+      for (const line of chunk.toString().split('\r\n').filter(Boolean)) {
+        const [tag = '', command = '', next = ''] = line.split(' ');
+        const answer = all.get(command === 'UID' && all.has(`UID ${next}`) ? `UID ${next}` : command);
+        if (typeof answer === 'function') answer(socket, tag, line);
+        else if (answer !== null) {
+          const isEnd = answer !== undefined && /^(NO|BAD)/.test(answer);
+          socket.write(isEnd ? `${tag} ${answer}\r\n` : `${answer ?? ''}${tag} OK done\r\n`);
+        }
+      }
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  source = await openSource(imapProvider, {
+    slug: 'imap',
+    scopeConfig: { host: '127.0.0.1', port, tls: 'off', ...scope },
+    credential: {
+      origin: `imap://127.0.0.1:${port}`,
+      value: { kind: 'basic', username: 'reader', password: 'canary-password' },
+    },
+    allowedOrigins: [`imap://127.0.0.1:${port}`],
+    roots: {},
+  });
+  return source;
+}
+
+const first = { cursor: null, checkpoint: null };
+
+test.each([
+  ['LOGIN', 'NO [AUTHENTICATIONFAILED] words of the source', 'auth_failed'],
+  ['LOGIN', 'NO words of the source', 'auth_failed'],
+  ['LOGIN', 'NO [UNAVAILABLE] words of the source', 'source_unreachable'],
+  ['LOGIN', 'NO [LIMIT] words of the source', 'rate_limited'],
+  ['EXAMINE', 'NO [NONEXISTENT] words of the source', 'scope_invalid'],
+  ['EXAMINE', 'NO [NOPERM] words of the source', 'auth_failed'],
+  ['EXAMINE', 'NO [SERVERBUG] words of the source', 'source_unreachable'],
+  ['EXAMINE', 'NO [INUSE] words of the source', 'source_unreachable'],
+  ['EXAMINE', 'NO [OVERQUOTA] words of the source', 'quota_exceeded'],
+  ['EXAMINE', 'BAD words of the source', 'source_invalid'],
+  ['EXAMINE', '* 1 EXISTS\r\n', 'source_invalid'],
+  ['UID', 'NO words of the source', 'source_invalid'],
+])('%s answered with %s fails as %s', async (command, answer, code) => {
+  const failure = await (
+    await serve({ [command]: answer })
+  )
+    .list(first, signal)
+    .catch((error: unknown) => error);
+  expect(failure).toMatchObject({ name: 'SourceFailure', code });
+  expect(String(failure)).not.toMatch(/words of the source|canary-password/);
+});
+
+test('a server that never answers is unreachable within a bound, or ends with the signal of the caller', async () => {
+  const silent = await serve({ greeting: null });
+  const began = Date.now();
+  await expect(silent.check(AbortSignal.timeout(300))).rejects.toMatchObject({ name: 'TimeoutError' });
+  expect(Date.now() - began).toBeLessThan(3_000);
+  await expect(silent.check(signal)).rejects.toMatchObject({ code: 'source_unreachable' });
+  expect(Date.now() - began).toBeLessThan(20_000);
+});
+
+test('a server that does not encrypt is refused before the password is sent', async () => {
+  let said = '';
+  const plain = await serve({ LOGIN: () => (said = 'password') }, { tls: 'starttls' });
+  await expect(plain.check(signal)).rejects.toMatchObject({ code: 'scope_invalid' });
+  expect(said).toBe('');
+});
+
+test('an answer that is no protocol is a failure', async () => {
+  const web = await serve({ greeting: (socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n') });
+  await expect(web.check(signal)).rejects.toMatchObject({
+    name: 'SourceFailure',
+    code: 'source_unreachable',
+  });
+});
+
+test.each([
+  ['a line', '*'.repeat(65_536)],
+  ['untagged answers', '* SEARCH 1 2 3\r\n'.repeat(4_096)],
+])('%s without an end is cut at the limit of bytes', async (_, chunk) => {
+  let sent = 0;
+  const endless = await serve({
+    'UID SEARCH': (socket) => {
+      const more = () => {
+        while (sent < 300_000_000 && socket.writable) {
+          sent += chunk.length;
+          if (!socket.write(chunk)) return;
+        }
+      };
+      socket.on('drain', more);
+      more();
+    },
+  });
+  await expect(endless.list(first, signal)).rejects.toMatchObject({ code: 'source_invalid' });
+  expect(sent).toBeLessThan(100_000_000);
+});
+
+test('a message that is longer than the server says is too large, not read to its end', async () => {
+  const longer = await serve({
+    'UID FETCH': (socket, tag, line) => {
+      const body = `BODY[]<0> {2000}\r\n${'x'.repeat(2_000)}`;
+      socket.write(
+        `* 1 FETCH (UID 1 ${line.includes('BODY') ? body : 'RFC822.SIZE 10'})\r\n${tag} OK done\r\n`,
+      );
+    },
+  });
+  const input = { ref: 'INBOX;UIDVALIDITY=7/;UID=1', version: null, mediaType: null, maxBytes: 1_000 };
+  expect(await longer.fetch(input, signal)).toEqual({ kind: 'skipped', code: 'too_large' });
+});
+
+test('a literal beyond every limit ends the connection', async () => {
+  const huge = await serve({
+    'UID FETCH': (socket) => void socket.write('* 1 FETCH (UID 1 BODY[] {4000000000}\r\nxxx'),
+  });
+  const input = { ref: 'INBOX;UIDVALIDITY=7/;UID=1', version: null, mediaType: null, maxBytes: 1_000 };
+  await expect(huge.fetch(input, signal)).rejects.toMatchObject({ code: 'source_invalid' });
+});
+
+test('messages that were not asked for are no documents', async () => {
+  const liar = await serve({
+    'UID FETCH':
+      '* 1 FETCH (UID 1 RFC822.SIZE 10)\r\n* 2 FETCH (UID 99 RFC822.SIZE 10)\r\n* 1 FETCH (UID 1 RFC822.SIZE 11)\r\n',
+  });
+  const { documents } = await liar.list(first, signal);
+  expect(documents).toMatchObject([{ ref: 'INBOX;UIDVALIDITY=7/;UID=1', byteSize: 10 }]);
+});
+
+test('a mailbox with UIDs far apart is searched in few commands', async () => {
+  let searches = 0;
+  const sparse = await serve({
+    EXAMINE: '* 1 EXISTS\r\n* OK [UIDVALIDITY 7] x\r\n* OK [UIDNEXT 4294967295] x\r\n',
+    'UID SEARCH': (socket, tag) => {
+      searches += 1;
+      socket.write(`* SEARCH 4294967290\r\n${tag} OK done\r\n`);
+    },
+    'UID FETCH': '* 1 FETCH (UID 4294967290 RFC822.SIZE 10)\r\n',
+  });
+  expect((await sparse.list(first, signal)).documents).toHaveLength(1);
+  expect(searches).toBeLessThan(20);
+});
+
+test('a position that cannot be read begins the listing again', async () => {
+  const usual = await serve({});
+  await expect(usual.list({ cursor: '{}', checkpoint: null }, signal)).rejects.toMatchObject({
+    code: 'cursor_expired',
+  });
+});

@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import { startHttpFake } from './http-fake.ts';
+import type { FakeSource } from './source-contract.ts';
+
+interface FakeIssue {
+  repository: string;
+  number: number;
+  title: string;
+  body: string;
+  state: 'open' | 'closed';
+  labels: string[];
+  comments: string[];
+  updated: string;
+  isPull: boolean;
+  isDeleted: boolean;
+}
+
+export interface GithubServer extends FakeSource {
+  issues: FakeIssue[];
+  add(title: string, body: string, more?: Partial<FakeIssue>): FakeIssue;
+  /** As if the issue had last been changed so long ago. */
+  age(issue: FakeIssue, ms: number): void;
+  /** What was asked for: path with query, and the status of the answer. */
+  asked: [path: string, status: number][];
+  /** Requests left until the limit; null: no limit. */
+  budget(requests: number | null, resetsInS?: number): void;
+}
+
+/** The parts of the REST interface of GitHub that the provider uses, in its documented form. */
+export async function startGithub(): Promise<GithubServer> {
+  const issues: FakeIssue[] = [];
+  const asked: [string, number][] = [];
+  let token = 'first-token';
+  let renewals = 0;
+  let left: number | null = null;
+  let resetS = 0;
+  const now = () => `${new Date().toISOString().slice(0, 19)}Z`;
+  const message = (text: string, status: number, headers: Record<string, string> = {}) =>
+    Response.json({ message: text, documentation_url: 'https://docs.github.com/rest' }, { status, headers });
+
+  const shown = (issue: FakeIssue) => ({
+    id: issue.number * 1_000,
+    number: issue.number,
+    title: issue.title,
+    body: issue.body === '' ? null : issue.body,
+    state: issue.state,
+    html_url: `https://github.example/${issue.repository}/${issue.isPull ? 'pull' : 'issues'}/${issue.number}`,
+    repository_url: `${fake.origin}/repos/${issue.repository}`,
+    user: { login: 'octocat', id: 1 },
+    labels: issue.labels.map((name) => ({ id: 1, name, color: 'ededed' })),
+    comments: issue.comments.length,
+    created_at: '2025-01-01T00:00:00Z',
+    updated_at: issue.updated,
+    ...(issue.isPull && { pull_request: { url: 'https://api.github.example/pulls/1' } }),
+  });
+
+  const paged = (url: URL, all: readonly unknown[], request: Request): Response => {
+    const size = Number(url.searchParams.get('per_page') ?? 30);
+    const page = Number(url.searchParams.get('page') ?? 1);
+    if (!Number.isInteger(page) || page < 1) return message('Validation Failed', 422);
+    const body = JSON.stringify(all.slice((page - 1) * size, page * size));
+    const etag = `W/"${createHash('sha256').update(body).digest('hex')}"`;
+    if (request.headers.get('if-none-match') === etag)
+      return new Response(null, { status: 304, headers: { etag } });
+    const next = new URL(url);
+    next.searchParams.set('page', String(page + 1));
+    const link = `<${url.origin}${url.pathname}?page=1>; rel="first", <${next.href}>; rel="next"`;
+    return new Response(body, {
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        etag,
+        ...(all.length > page * size && { link }),
+      },
+    });
+  };
+
+  const answer = (request: Request): Response => {
+    const url = new URL(request.url);
+    if (!request.headers.has('user-agent')) return message('Request forbidden by administrative rules', 403);
+    if (request.headers.get('authorization') !== `Bearer ${token}`) return message('Bad credentials', 401);
+    if (left !== null) {
+      const rate = { 'x-ratelimit-limit': '5000', 'x-ratelimit-reset': String(resetS) };
+      if (left <= 0)
+        return message('API rate limit exceeded', 403, { ...rate, 'x-ratelimit-remaining': '0' });
+      left -= 1;
+    }
+    const [, repository = '', number, part] =
+      /^\/repos\/([^/]+\/[^/]+)\/issues(?:\/(\d+)(?:\/(comments))?)?$/.exec(url.pathname) ?? [];
+    const within = issues.filter((each) => each.repository === repository);
+    if (repository !== 'acme/app' && within.length === 0) return message('Not Found', 404);
+    if (number === undefined) {
+      const since = url.searchParams.get('since');
+      const listed = within.filter(
+        ({ isDeleted, updated }) => !isDeleted && (since === null || updated >= since),
+      );
+      return paged(url, listed.map(shown), request);
+    }
+    const found = within.find((each) => each.number === Number(number));
+    if (found === undefined) return message('Not Found', 404);
+    if (found.isDeleted) return message('This issue was deleted', 410);
+    if (part === undefined) return Response.json(shown(found));
+    const said = found.comments.map((body, at) => ({
+      id: at,
+      body,
+      user: at % 2 === 0 ? { login: 'hubot' } : null,
+      created_at: '2025-02-01T00:00:00Z',
+    }));
+    return paged(url, said, request);
+  };
+  const fake = await startHttpFake((request) => {
+    const made = answer(request);
+    const { pathname, search } = new URL(request.url);
+    asked.push([pathname + search, made.status]);
+    return made;
+  });
+  const value = (): CredentialValue => ({ kind: 'bearer', token });
+  const current = (name: string) => issues.find(({ title, isDeleted }) => title === name && !isDeleted);
+  const add = (title: string, body: string, more: Partial<FakeIssue> = {}): FakeIssue => {
+    const made: FakeIssue = {
+      repository: 'acme/app',
+      number: issues.length + 1,
+      title,
+      body,
+      state: 'open',
+      labels: [],
+      comments: [],
+      updated: now(),
+      isPull: false,
+      isDeleted: false,
+      ...more,
+    };
+    issues.push(made);
+    return made;
+  };
+  return {
+    ...fake,
+    slug: 'github',
+    scopeConfig: { api_url: fake.origin, repositories: ['acme/app'], relist_hours: 0 },
+    credential: { origin: fake.origin, value: value() },
+    allowedOrigins: [fake.origin],
+    roots: {},
+    issues,
+    asked,
+    add,
+    age: (issue, ms) => {
+      issue.updated = `${new Date(Date.now() - ms).toISOString().slice(0, 19)}Z`;
+    },
+    budget: (requests, resetsInS = 0) => {
+      left = requests;
+      resetS = Math.ceil(Date.now() / 1_000) + resetsInS;
+    },
+    put: (name, content) => {
+      const body = Buffer.from(content).toString();
+      const found = current(name);
+      if (found === undefined) add(name, body);
+      else Object.assign(found, { body, updated: now() });
+      return Promise.resolve();
+    },
+    move: (from, to) => {
+      const found = current(from);
+      if (found !== undefined) Object.assign(found, { title: to, updated: now() });
+      return Promise.resolve();
+    },
+    remove: (name) => {
+      const found = current(name);
+      if (found !== undefined) found.isDeleted = true;
+      return Promise.resolve();
+    },
+    renewCredential: () => {
+      token = `token-${(renewals += 1)}`;
+      return Promise.resolve(value());
+    },
+    close: () => fake.stop(),
+  };
+}

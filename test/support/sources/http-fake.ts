@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { claimPort } from '../free-port.ts';
+
+export type Interference = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
+
+/** An HTTP server of a source in this process, which can be stopped, and whose answers a test can replace. */
+export interface HttpFake {
+  origin: string;
+  requests(): number;
+  /** Answers a request itself where it returns true. */
+  interfere(with_: Interference | null): void;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+export async function startHttpFake(
+  serve: (request: Request) => Promise<Response> | Response,
+): Promise<HttpFake> {
+  const port = await claimPort();
+  const origin = `http://127.0.0.1:${port}`;
+  let requests = 0;
+  let interference: Interference | null = null;
+  const answer = async (incoming: IncomingMessage, response: ServerResponse) => {
+    requests += 1;
+    if (interference?.(incoming, response) === true) {
+      incoming.resume();
+      return;
+    }
+    const parts: Buffer[] = [];
+    for await (const part of incoming) parts.push(part as Buffer);
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
+    const made = await serve(
+      new Request(new URL(incoming.url ?? '/', origin), {
+        method: incoming.method ?? 'GET',
+        headers,
+        ...(parts.length > 0 && { body: Buffer.concat(parts) }),
+      }),
+    );
+    response.writeHead(made.status, Object.fromEntries(made.headers));
+    response.end(Buffer.from(await made.arrayBuffer()));
+  };
+  const create = () =>
+    createServer((incoming, response) => {
+      answer(incoming, response).catch((error: unknown) => {
+        response.destroy(error instanceof Error ? error : undefined);
+      });
+    });
+  let server = create();
+  const start = async () => {
+    if (server.listening) return;
+    server = create();
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  await start();
+  return {
+    origin,
+    requests: () => requests,
+    interfere: (with_) => {
+      interference = with_;
+    },
+    start,
+    stop: async () => {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
