@@ -36,6 +36,9 @@ export function longConnectors(random: () => number): Form {
 export const shortConnectors: Form = {
   documents: 110,
   edits: { added: 10, changed: 30, moved: 6, removed: 6 },
-  rounds: [['holder', 'postgres'], ['holder', 'temporal'], ['anywhere']],
-  pauseMs: 2_000,
+  rounds: [
+    ['holder', 'postgres'],
+    ['holder', 'temporal', 'anywhere'],
+  ],
+  pauseMs: 1_200,
 };

@@ -14,7 +14,7 @@ const starts: Record<string, () => Promise<SourceServer>> = {
 };
 
 /** A server that answers a request for a document after so long, so that a run lasts for some seconds. */
-const contentMs = 150;
+const contentMs = 100;
 
 /** A source behind a relay, and the documents that it has now. */
 export interface EditedSource {

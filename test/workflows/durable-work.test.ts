@@ -1,3 +1,4 @@
+import type { WorkflowHandle } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { SourceFailure, type SourceFailureCode } from '#domain/knowledge/connectors/source.ts';
@@ -37,6 +38,8 @@ const refuse =
   (): never => {
     throw new SourceFailure(code, 'The source refuses.', { retryAfterMs });
   };
+const beginningOf = async (handle: WorkflowHandle) =>
+  (await handle.fetchHistory()).events?.[0]?.workflowExecutionStartedEventAttributes;
 const many = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`d${n}`, `Document ${n}.`]));
 
@@ -287,6 +290,19 @@ describe('durable work', () => {
     expect(sizes.length).toBeGreaterThan(3);
     expect(Math.max(...sizes)).toBeLessThan(500);
     expect(JSON.stringify(history)).not.toContain(Buffer.from('Document 1').toString('base64').slice(0, 12));
+  });
+
+  it('a worker that dies with a task of a run or of its actor is replaced within two seconds', async () => {
+    const connector = await actors.connect(many(1));
+    const id = await connector.begin();
+    await connector.end(id);
+    const { tenantId, connectorId } = connector.space.ids;
+    const run = actors.worker.client.getHandle(`connector-sync/${tenantId}/${id}`);
+    const actor = actors.worker.client.getHandle(`connector/${tenantId}/${connectorId}`);
+    await expect.poll(async () => (await beginningOf(actor))?.continuedExecutionRunId).toMatch(/./);
+    for (const handle of [run, actor]) {
+      expect(Number((await beginningOf(handle))?.workflowTaskTimeout?.seconds)).toBe(2);
+    }
   });
 
   it('18: a run that is finished twice has one event of each kind', async () => {

@@ -90,6 +90,8 @@ async function synchronise({ tenantId, connectorId }: RunConnectorInput, runId: 
     await executeChild(syncConnector, {
       workflowId: workflowIdOf('syncConnector', { tenantId, runId }),
       args: [{ tenantId, connectorId, runId }],
+      // As for workflows that are started from the outbox; a child's own default is the server's ten seconds.
+      workflowTaskTimeout: '2s',
       staticSummary: 'syncConnector',
     });
   } catch (error) {

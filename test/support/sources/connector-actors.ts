@@ -112,6 +112,7 @@ export class ConnectorActors {
     await this.worker.client.start('runConnector', {
       taskQueue,
       workflowId,
+      workflowTaskTimeout: '2s',
       args: [{ tenantId, connectorId }],
     });
     // The actor, whichever of its runs is the current one.
