@@ -3,6 +3,7 @@ import { githubProvider } from './github/provider.ts';
 import { googleDriveProvider } from './google-drive/provider.ts';
 import { mcpProvider } from './mcp/provider.ts';
 import type { SourceProvider } from './provider.ts';
+import { slackProvider } from './slack/provider.ts';
 
 /** Every provider, in the order in which people see them. */
 export const providers: readonly SourceProvider[] = [
@@ -10,4 +11,5 @@ export const providers: readonly SourceProvider[] = [
   confluenceProvider,
   githubProvider,
   googleDriveProvider,
+  slackProvider,
 ];
