@@ -8,6 +8,7 @@ import { postgresProvider } from './postgres/provider.ts';
 import type { SourceProvider } from './provider.ts';
 import { rssProvider } from './rss/provider.ts';
 import { s3Provider } from './s3/provider.ts';
+import { slackProvider } from './slack/provider.ts';
 import { webProvider } from './web/provider.ts';
 import { webdavProvider } from './webdav/provider.ts';
 
@@ -24,4 +25,5 @@ export const providers: readonly SourceProvider[] = [
   confluenceProvider,
   githubProvider,
   googleDriveProvider,
+  slackProvider,
 ];
