@@ -3,6 +3,7 @@ import { filesystemProvider } from './filesystem/provider.ts';
 import { gitProvider } from './git/provider.ts';
 import { githubProvider } from './github/provider.ts';
 import { googleDriveProvider } from './google-drive/provider.ts';
+import { imapProvider } from './imap/provider.ts';
 import { mcpProvider } from './mcp/provider.ts';
 import { postgresProvider } from './postgres/provider.ts';
 import type { SourceProvider } from './provider.ts';
@@ -19,6 +20,7 @@ export const providers: readonly SourceProvider[] = [
   s3Provider,
   webdavProvider,
   rssProvider,
+  imapProvider,
   postgresProvider,
   mcpProvider,
   filesystemProvider,
