@@ -39,7 +39,7 @@ export async function readDocument(
       return 'too_large';
     }
     if (!hasMore) {
-      return found.length === 0 ? null : found.reverse();
+      return found.length === 0 ? null : found.toReversed();
     }
     latest = messages.at(-1)?.ts ?? latest;
   }

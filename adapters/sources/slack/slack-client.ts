@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
+import { apiBase } from '../shared/api-base.ts';
 import { JsonApi } from '../shared/json-api.ts';
 import { SlackError } from './failure.ts';
 import {
@@ -26,7 +27,7 @@ export class SlackClient {
   #workspace: string | null = null;
 
   constructor(apiUrl: string, access: SourceAccess) {
-    this.#api = new JsonApi(access, { base: apiUrl.replace(/\/+$/, '') });
+    this.#api = new JsonApi(access, { base: apiUrl });
   }
 
   /** The address of the workspace. */
@@ -37,7 +38,7 @@ export class SlackClient {
   /** Asks whether the token is valid. */
   async authenticate(signal: AbortSignal): Promise<string> {
     const { url } = await this.#call('auth.test', {}, workspace, signal);
-    this.#workspace = url.replace(/\/+$/, '');
+    this.#workspace = apiBase(url);
     return this.#workspace;
   }
 
@@ -138,7 +139,7 @@ export class SlackClient {
   ): Promise<T> {
     const given = Object.entries(fields).filter(([, value]) => value !== '');
     const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
-    const made = await this.#api.get(`/${method}?${query}`, answer, { signal });
+    const made = await this.#api.get(`/${method}?${query.toString()}`, answer, { signal });
     if (!made.ok) {
       throw new SlackError(made.error ?? '');
     }

@@ -119,7 +119,7 @@ describe('Slack', () => {
     expect((await listAll(await open({ relist_hours: 24 }), model.checkpoint)).scope).toBe('everything');
   });
 
-  it('reads public channels in which the app is, and private ones that the scope names', async () => {
+  it('reads public channels in which the app is, and private channels that the scope names', async () => {
     server = await startSlack();
     server.channels.push(
       { id: 'C0OTHER', name: 'other', is_member: false, is_private: false },
