@@ -12,7 +12,7 @@ interface ServedProvider {
   title: string;
   /** Why the server cannot run here; null: it can. */
   missing: string | null;
-  start(): Promise<SourceServer>;
+  start: () => Promise<SourceServer>;
 }
 
 const provided: readonly ServedProvider[] = [

@@ -91,7 +91,8 @@ export class ConnectorSpace {
   }
 
   /** Rotates the stored credential. */
-  async rotate({ kind: _, ...value }: CredentialValue): Promise<void> {
+  async rotate(renewed: CredentialValue): Promise<void> {
+    const { kind: _, ...value } = renewed;
     const { credentialId } = this;
     if (credentialId === null) throw new Error('The connector has no credential.');
     await this.world.act(this.fixture, (ctx) => updateCredential(ctx, { credentialId, value }));
