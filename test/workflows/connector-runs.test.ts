@@ -4,6 +4,7 @@ import { sourceFilename } from '#domain/knowledge/synchronisation/source-filenam
 import { ConnectorActors, type ServedConnector } from '#test/support/sources/connector-actors.ts';
 import { startGitServer } from '#test/support/sources/git-server.ts';
 import { oddNames } from '#test/support/sources/odd-names.ts';
+import { startS3Server } from '#test/support/sources/s3-server.ts';
 import type { SourceServer } from '#test/support/sources/source-server.ts';
 import { startWebdavServer, withoutWebdav } from '#test/support/sources/webdav-server.ts';
 
@@ -12,7 +13,7 @@ interface ServedProvider {
   title: string;
   /** Why the server cannot run here; null: it can. */
   missing: string | null;
-  start(): Promise<SourceServer>;
+  start: () => Promise<SourceServer>;
 }
 
 const provided: readonly ServedProvider[] = [
@@ -22,6 +23,7 @@ const provided: readonly ServedProvider[] = [
     missing: withoutWebdav('apache2'),
     start: () => startWebdavServer('apache2', { secured: true }),
   },
+  { title: 's3', missing: null, start: () => startS3Server() },
   { title: 'webdav (rclone)', missing: withoutWebdav('rclone'), start: () => startWebdavServer('rclone') },
 ];
 
