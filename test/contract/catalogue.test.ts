@@ -148,6 +148,7 @@ describe('the cross-tenant functions', () => {
       { routine: 'app.list_expired(timestamp with time zone,text,integer)', ...system },
       { routine: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { routine: 'app.list_orphans(uuid,text,integer)', ...system },
+      { routine: 'app.list_overdue_connectors(uuid,uuid,integer)', ...system },
       { routine: 'app.list_released_objects(uuid,text,integer)', ...system },
       { routine: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
       { routine: 'app.list_stale_chunks(uuid,uuid,integer)', ...system },
@@ -183,6 +184,7 @@ describe('the cross-tenant functions', () => {
       'api_keys r',
       'chunks r',
       'collections r',
+      'connectors r',
       'documents r',
       'embedding_generations r',
       'event_chains r',
@@ -212,7 +214,7 @@ describe('the cross-tenant functions', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'chunks', 'collections', 'documents', 'embedding_generations', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'chunks', 'collections', 'connectors', 'documents', 'embedding_generations', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -234,6 +236,7 @@ describe('the cross-tenant functions', () => {
         columns: ['collection_id', 'document_id', 'generation', 'position', 'tenant_id', 'tsv'],
       },
       { name: 'collections', columns: ['chunk_count', 'id', 'lexeme_chunks', 'space_id', 'tenant_id'] },
+      { name: 'connectors', columns: ['due_at', 'id', 'tenant_id'] },
       {
         name: 'documents',
         columns: [
@@ -247,7 +250,10 @@ describe('the cross-tenant functions', () => {
           'tenant_id',
         ],
       },
-      { name: 'embedding_generations', columns: ['ended_at', 'id', 'space_id', 'state', 'tenant_id'] },
+      {
+        name: 'embedding_generations',
+        columns: ['ended_at', 'id', 'partitioned_at', 'space_id', 'state', 'tenant_id'],
+      },
       {
         name: 'event_chains',
         columns: ['last_event_id', 'last_transaction_id', 'retained_from', 'tenant_id'],

@@ -122,6 +122,23 @@ async function leaveTraces(
     [collection],
   );
   await run(
+    `with made as (
+       insert into connectors (tenant_id, id, space_id, collection_id, provider_slug, principal_id, scope_config)
+       select c.tenant_id, gen_random_uuid(), c.space_id, c.id, 'rss', c.created_by, '{}' from collections c where c.id = $1
+       returning tenant_id, id),
+     ran as (
+       insert into sync_runs (tenant_id, id, connector_id, trigger, mode)
+       select tenant_id, gen_random_uuid(), id, 'manual', 'full' from made),
+     listed as (
+       insert into source_documents (tenant_id, id, connector_id, ref, name, state, listing)
+       select tenant_id, gen_random_uuid(), id, 'r', 'n', 'skipped', 1 from made),
+     asked as (
+       insert into source_hosts (tenant_id, host, next_at) select tenant_id, 'h:443', now() from made)
+     insert into source_group_members (tenant_id, connector_id, group_id, address, listing)
+     select tenant_id, id, 'g', 'a@b.example', 1 from made`,
+    [collection],
+  );
+  await run(
     'insert into turns (tenant_id, response_id, iteration, first_n, first_output_index) values ($1, $2, 0, 1, 0)',
     [tenantId, response],
   );
