@@ -21,7 +21,7 @@ const minOverlap = 0.25;
  * Min score of a passage that is quoted for its meaning alone. A passage without a word of the question scores its
  * nearness by the weight of the vectors.
  */
-const minNearness = 0.55;
+const minNearness = 0.33;
 /** Share of the best score that a sentence beyond the first three needs. */
 const near = 0.6;
 const contextShare = 0.5;

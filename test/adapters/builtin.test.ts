@@ -133,10 +133,10 @@ describe('the second turn', () => {
         message.role === 'tool' ? { ...message, result: scored(message.result, score, mode) } : message,
       );
     const say = async (score: number, mode: string) => textOf(await parts(request(found(score, mode))));
-    expect(await say(0.6, 'hybrid')).toBe(`From the documents of this space:\n\n${near} [2]`);
+    expect(await say(0.4, 'hybrid')).toBe(`From the documents of this space:\n\n${near} [2]`);
     const nothing = 'I found nothing about this in the documents of this space.';
-    expect(await say(0.5, 'hybrid')).toBe(nothing);
-    expect(await say(0.6, 'keyword')).toBe(nothing);
+    expect(await say(0.28, 'hybrid')).toBe(nothing);
+    expect(await say(0.4, 'keyword')).toBe(nothing);
   });
 
   it('says that the search failed when the tool answered with an error', async () => {
