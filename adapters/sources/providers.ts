@@ -3,11 +3,13 @@ import { filesystemProvider } from './filesystem/provider.ts';
 import { gitProvider } from './git/provider.ts';
 import { githubProvider } from './github/provider.ts';
 import { googleDriveProvider } from './google-drive/provider.ts';
+import { imapProvider } from './imap/provider.ts';
 import { mcpProvider } from './mcp/provider.ts';
 import { postgresProvider } from './postgres/provider.ts';
 import type { SourceProvider } from './provider.ts';
 import { rssProvider } from './rss/provider.ts';
 import { s3Provider } from './s3/provider.ts';
+import { slackProvider } from './slack/provider.ts';
 import { webProvider } from './web/provider.ts';
 import { webdavProvider } from './webdav/provider.ts';
 
@@ -18,10 +20,12 @@ export const providers: readonly SourceProvider[] = [
   s3Provider,
   webdavProvider,
   rssProvider,
+  imapProvider,
   postgresProvider,
   mcpProvider,
   filesystemProvider,
   confluenceProvider,
   githubProvider,
   googleDriveProvider,
+  slackProvider,
 ];

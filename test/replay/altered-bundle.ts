@@ -18,7 +18,9 @@ export async function bundleAltered({ file, replace }: Alteration): Promise<Work
   const folder = mkdtempSync(join(tmpdir(), 'platform-bundle-'));
   try {
     cpSync(join(checkout, 'workflows'), join(folder, 'workflows'), { recursive: true });
-    symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
+    for (const name of ['node_modules', 'package.json', 'domain']) {
+      symlinkSync(join(checkout, name), join(folder, name));
+    }
     const path = join(folder, file);
     const altered = replace.reduce(
       (text, [from, to]) => {

@@ -66,6 +66,7 @@ describe('histories of real runs', () => {
   let receiver: TraceReceiver;
   let vectors: EmbeddingServer;
   let anchors: string;
+  let folder: string;
   /** Everything that Temporal stores of a run and shows in its UI, by scenario. */
   const shown = new Map<string, string[]>();
 
@@ -86,8 +87,10 @@ describe('histories of real runs', () => {
     await admin.end();
     const origins = [new URL(models.url).origin, box.origin, receiver.origin, vectors.origin];
     anchors = mkdtempSync(join(tmpdir(), 'anchors-'));
+    folder = mkdtempSync(join(tmpdir(), 'histories-'));
     const env = {
       EGRESS_ALLOW: origins.join(','),
+      CONNECTOR_ROOTS: `histories=${folder}`,
       SWEEP_INTERVAL_SECONDS: '2',
       ANCHOR_INTERVAL_SECONDS: '2',
       ANCHOR_FILE: join(anchors, 'heads.jsonl'),
@@ -103,6 +106,7 @@ describe('histories of real runs', () => {
     await vectors?.stop();
     await database?.drop();
     rmSync(anchors, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   const space = () => `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}`;
@@ -290,6 +294,39 @@ describe('histories of real runs', () => {
     ]);
     const forget = { method: 'DELETE', headers: { 'X-API-Key': world.apiKey } };
     await fetch(`${space()}/observability/config`, forget);
+  });
+
+  it('of a connector and its runs', async () => {
+    const { id: collectionId } = await call<{ id: string }>('/collections', { name: 'Folder' });
+    const connectors = `/collections/${collectionId}/connectors`;
+    writeFileSync(join(folder, `${canaries.filename}.md`), `# Tides\n\n${canaries.document}`);
+    const made = { provider_slug: 'filesystem', scope_config: { root: 'histories' } };
+    const { id } = await call<{ id: string }>(connectors, made);
+    interface Run {
+      id: string;
+      status: string;
+    }
+    const finished = async (runId: string) => {
+      const isOver = async () =>
+        (await call<Run>(`${connectors}/${id}/sync/${runId}`)).status === 'completed';
+      await expect.poll(isOver, { timeout: 60_000 }).toBe(true);
+    };
+    const first = await call<Run>(`${connectors}/${id}/sync`, {});
+    await finished(first.id);
+    rmSync(join(folder, `${canaries.filename}.md`));
+    const second = await call<Run>(`${connectors}/${id}/sync`, {});
+    await finished(second.id);
+    const run = await keep('connector-run', `connector-sync/${world.tenantId}/${second.id}`);
+    expect(activitiesOf(run).map(({ name }) => name)).toEqual([
+      'checkSource',
+      'fetchPages',
+      'detectDeletions',
+      'finishSync',
+    ]);
+    const actorId = `connector/${world.tenantId}/${id}`;
+    await expect.poll(() => detailsOf(actorId)).toBe('Waits for a message: the connector is active.');
+    const actor = await look('connector', actorId);
+    expect(new Set(activitiesOf(actor).map(({ name }) => name))).toEqual(new Set(['planRun']));
   });
 
   it('of an event that is delivered to the members of a space', async () => {

@@ -53,6 +53,8 @@ describe('recorded histories', () => {
   it('cover each workflow, and of responses a kill, a vendor retry, a cancel, a deadline and tool rounds', () => {
     expect([...histories.keys()].toSorted()).toEqual([
       'cancel',
+      'connector',
+      'connector-run',
       'deadline',
       'discovery',
       'document',

@@ -10,6 +10,7 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
+import { apiBase } from '../shared/api-base.ts';
 import { JsonApi, TooLong } from '../shared/json-api.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
@@ -17,7 +18,7 @@ import { People } from './people.ts';
 import { Readers } from './readers.ts';
 import { confluenceScope, type ConfluenceScope } from './scope.ts';
 import { storageToHtml } from './storage-html.ts';
-import { cursorIn, page as pageForm, pages, pageWithBody, spaces, type Page } from './wire.ts';
+import { page as pageForm, pages, pageWithBody, spaces, type Page } from './wire.ts';
 
 const pageSize = 100;
 /** Pages whose restrictions are read at once. */
@@ -46,7 +47,7 @@ class ConfluenceSource implements Source {
 
   constructor(scope: ConfluenceScope, access: SourceAccess) {
     this.#scope = scope;
-    this.#base = scope.base_url.replace(/\/+$/, '');
+    this.#base = apiBase(scope.base_url);
     this.#api = new JsonApi(access, { base: this.#base });
     this.#people = new People(this.#api);
     this.#readers = new Readers(this.#api, this.#people);
@@ -67,11 +68,11 @@ class ConfluenceSource implements Source {
     if (place.at !== null) {
       query.set('cursor', place.at);
     }
-    const found = await this.#page(`/api/v2/pages?${query}`, place.at !== null, signal);
+    const found = await this.#page(`/api/v2/pages?${query.toString()}`, place.at !== null, signal);
     const max = this.#scope.max_documents;
     const { take, ...end } = nextPlace(place, {
       count: found.results.length,
-      next: cursorIn(found._links?.next),
+      next: found.next,
       max,
     });
     const documents: ListedDocument[] = [];
@@ -116,14 +117,13 @@ class ConfluenceSource implements Source {
   }
 
   async #document(page: Page, signal: AbortSignal): Promise<ListedDocument> {
-    const webui = page._links?.webui;
     return {
       ref: page.id,
       name: cleanText(page.title).slice(0, 500),
       version: String(page.version.number),
       byteSize: null,
       mediaType: 'text/html',
-      url: webui === undefined ? null : this.#base + webui,
+      url: page.webui === undefined ? null : this.#base + page.webui,
       ...(this.#scope.readers && { readers: await this.#readers.of(page, signal) }),
     };
   }
@@ -145,7 +145,7 @@ class ConfluenceSource implements Source {
     const { spaces: keys } = this.#scope;
     if (this.#spaceIds === null && keys.length > 0) {
       const query = new URLSearchParams({ keys: keys.join(','), limit: '250' });
-      const { results } = await this.#api.get(`/api/v2/spaces?${query}`, spaces, { signal });
+      const { results } = await this.#api.get(`/api/v2/spaces?${query.toString()}`, spaces, { signal });
       if (results.length < new Set(keys).size) {
         throw new SourceFailure('scope_invalid', 'A space of the scope does not exist, or cannot be seen.');
       }

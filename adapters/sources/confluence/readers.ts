@@ -1,7 +1,8 @@
+import type { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { JsonApi } from '../shared/json-api.ts';
 import type { People } from './people.ts';
-import { ancestors, cursorIn, permissions, restriction, type Page } from './wire.ts';
+import { ancestors, permissions, restriction, type Page } from './wire.ts';
 
 interface Allowed {
   addresses: readonly string[];
@@ -89,9 +90,9 @@ export class Readers {
       if (pages >= maxPermissionPages) {
         throw new SourceFailure('source_invalid', 'The permissions of a space have no end.');
       }
-      const at = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const at: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
       const path = `/api/v2/spaces/${encodeURIComponent(id)}/permissions?limit=250${at}`;
-      const listed = await this.#api.get(path, permissions, { signal });
+      const listed: z.output<typeof permissions> = await this.#api.get(path, permissions, { signal });
       for (const { principal, operation } of listed.results) {
         if (operation.key === 'read' && operation.targetType === 'space') {
           (principal.type === 'user' ? accounts : principal.type === 'group' ? groups : []).push(
@@ -99,7 +100,7 @@ export class Readers {
           );
         }
       }
-      cursor = cursorIn(listed._links?.next);
+      cursor = listed.next;
     }
     const allowed = { addresses: await this.#people.addresses(accounts, signal), groups };
     this.#spaces.set(id, allowed);

@@ -4,10 +4,13 @@ import { z } from 'zod';
 const links = z.object({ next: z.string().max(10_000).optional() }).optional();
 /** Ids become parts of paths. */
 const id = z.string().regex(/^[A-Za-z0-9:_-]{1,200}$/);
+/** With the cursor of the next page. */
 const several = <T extends z.ZodType>(member: T) =>
-  z.object({ results: z.array(member).max(1_000), _links: links });
+  z
+    .object({ results: z.array(member).max(1_000), _links: links })
+    .transform(({ results, _links: { next } = {} }) => ({ results, next: cursorIn(next) }));
 
-export const page = z.object({
+const pageForm = z.object({
   id,
   status: z.string(),
   title: z.string(),
@@ -16,11 +19,12 @@ export const page = z.object({
   version: z.object({ number: z.int() }),
   _links: z.object({ webui: z.string().max(4_000).optional() }).optional(),
 });
+export const page = pageForm.transform(({ _links: { webui } = {}, ...rest }) => ({ ...rest, webui }));
 export type Page = z.output<typeof page>;
 
 export const pages = several(page);
 export const spaces = several(z.object({ id, key: z.string() }));
-export const pageWithBody = page.extend({
+export const pageWithBody = pageForm.extend({
   body: z.object({ storage: z.object({ value: z.string() }).optional() }).optional(),
 });
 export const ancestors = several(z.object({ id }));
@@ -43,7 +47,7 @@ export const groups = several(z.object({ id }));
 export const members = several(z.object({ accountId: id, email: z.string().nullish() }));
 
 /** The cursor of the address of a next page; the address itself is never followed. */
-export function cursorIn(next: string | undefined): string | null {
+function cursorIn(next: string | undefined): string | null {
   return next === undefined
     ? null
     : (URL.parse(next, 'https://none.invalid')?.searchParams.get('cursor') ?? null);

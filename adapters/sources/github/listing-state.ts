@@ -3,14 +3,16 @@ import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 
 /** From when on changes of one repository are asked for, and the tag of an empty answer to that. */
 const since = z.object({ since: z.string().max(40), etag: z.string().max(200).nullable() });
-export type Since = z.output<typeof since>;
+type Since = z.output<typeof since>;
+
+/** By the names of repositories. */
+const sinces = z.array(z.tuple([z.string(), since])).max(100);
 
 const checkpoint = z.object({
   /** Begin of the last complete listing. */
   whole: z.string(),
-  of: z.record(z.string(), since),
+  of: sinces,
 });
-export type Checkpoint = z.output<typeof checkpoint>;
 
 const state = z.object({
   mode: z.enum(['everything', 'changes']),
@@ -19,7 +21,7 @@ const state = z.object({
   repository: z.int().min(0),
   /** Of the page within the repository. */
   paging: z.string().nullable(),
-  done: z.record(z.string(), since),
+  done: sinces,
   before: checkpoint.nullable(),
 });
 export type ListingState = z.output<typeof state>;
@@ -32,6 +34,11 @@ export function sinceOf(began: string): string {
   return `${new Date(Date.parse(began) - marginMs).toISOString().slice(0, 19)}Z`;
 }
 
+/** From when on changes are listed; null: everything is. */
+export function sinceIn({ before }: ListingState, name: string): Since | null {
+  return before?.of.find(([each]) => each === name)?.[1] ?? null;
+}
+
 /** How a listing begins: with the changes, where the checkpoint is of a recent listing of the same repositories. */
 export function beginState(
   text: string | null,
@@ -41,13 +48,15 @@ export function beginState(
   const before = text === null ? null : read(checkpoint, text);
   const age = before === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(before.whole);
   const isUsable =
-    before !== null && age < relistHours * 3_600_000 && repositories.every((name) => name in before.of);
+    before !== null &&
+    age < relistHours * 3_600_000 &&
+    repositories.every((name) => before.of.some(([each]) => each === name));
   return {
     mode: isUsable ? 'changes' : 'everything',
     began: '',
     repository: 0,
     paging: null,
-    done: {},
+    done: [],
     before: isUsable ? before : null,
   };
 }

@@ -12,7 +12,7 @@ import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { toDocument, toMarkdown, versionOf } from './document.ts';
 import { githubFailure } from './failure.ts';
-import { beginState, readState, sinceOf, type ListingState } from './listing-state.ts';
+import { beginState, readState, sinceIn, sinceOf, type ListingState } from './listing-state.ts';
 import { githubScope, type GithubScope } from './scope.ts';
 import { comments, issue as issueForm, issues, nextIn, type Comment, type Issue } from './wire.ts';
 
@@ -40,7 +40,7 @@ class GithubSource implements Source {
   constructor(scope: GithubScope, access: SourceAccess) {
     this.#scope = scope;
     this.#api = new JsonApi(access, {
-      base: scope.api_url.replace(/\/+$/, ''),
+      base: scope.api_url,
       headers: {
         accept: 'application/vnd.github+json',
         'x-github-api-version': '2022-11-28',
@@ -64,16 +64,19 @@ class GithubSource implements Source {
     if (name === undefined) {
       throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
     }
-    const known = state.before?.of[name] ?? null;
+    const known = sinceIn(state, name);
     const answer = await this.#page(name, state, signal);
     state.began ||= new Date(Date.parse(answer?.headers.get('date') ?? '') || Date.now()).toISOString();
     const found = (answer?.value ?? []).filter((each) => this.#isWanted(each));
     const paging = nextIn(answer?.headers.get('link') ?? null);
     if (paging === null) {
       const isQuiet = known !== null && state.paging === null && (answer?.value.length ?? 0) === 0;
-      state.done[name] = isQuiet
-        ? { since: known.since, etag: answer === null ? known.etag : tagOf(answer) }
-        : { since: sinceOf(state.began), etag: null };
+      state.done.push([
+        name,
+        isQuiet
+          ? { since: known.since, etag: answer === null ? known.etag : tagOf(answer) }
+          : { since: sinceOf(state.began), etag: null },
+      ]);
     }
     const isLast = paging === null && state.repository + 1 === repositories.length;
     const following = { ...state, paging, repository: state.repository + (paging === null ? 1 : 0) };
@@ -129,12 +132,12 @@ class GithubSource implements Source {
     query.set('sort', 'created');
     query.set('direction', 'asc');
     query.set('per_page', String(pageSize));
-    const known = state.before?.of[name];
-    if (known !== undefined) {
+    const known = sinceIn(state, name);
+    if (known !== null) {
       query.set('since', known.since);
     }
     const tag = state.paging === null ? (known?.etag ?? null) : null;
-    const path = `/repos/${name}/issues?${query}`;
+    const path = `/repos/${name}/issues?${query.toString()}`;
     const headers = tag === null ? {} : { 'if-none-match': tag };
     try {
       return await this.#api.seek(path, issues, { signal, headers, absent: [304] });
@@ -146,7 +149,7 @@ class GithubSource implements Source {
     }
   }
 
-  /** Null also for one that was moved to another repository. */
+  /** Null also for an issue that was moved to another repository. */
   async #issue(ref: string, signal: AbortSignal): Promise<Issue | null> {
     const [name = '', number = ''] = ref.split('#');
     if (!this.#scope.repositories.includes(name) || !/^\d{1,15}$/.test(number)) {

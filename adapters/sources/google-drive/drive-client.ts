@@ -28,30 +28,31 @@ export class DriveClient {
 
   constructor(scope: GoogleDriveScope, access: SourceAccess) {
     this.#scope = scope;
-    this.#api = new JsonApi(access, { base: scope.api_url.replace(/\/+$/, ''), failure: driveFailure });
+    this.#api = new JsonApi(access, { base: scope.api_url, failure: driveFailure });
   }
 
   async startToken(signal: AbortSignal): Promise<string> {
     const query = this.#query({}, 'changes');
-    return (await this.#api.get(`/changes/startPageToken?${query}`, startToken, { signal })).startPageToken;
+    return (await this.#api.get(`/changes/startPageToken?${query.toString()}`, startToken, { signal }))
+      .startPageToken;
   }
 
   files(pageToken: string | null, signal: AbortSignal) {
     const fields = `nextPageToken,incompleteSearch,files(${fileFields(this.#scope.readers)})`;
     const query = this.#query({ pageSize, fields, pageToken }, 'files');
-    return paged(pageToken !== null, this.#api.get(`/files?${query}`, files, { signal }));
+    return paged(pageToken !== null, this.#api.get(`/files?${query.toString()}`, files, { signal }));
   }
 
   changes(pageToken: string, signal: AbortSignal) {
     const members = `changeType,removed,fileId,file(${fileFields(this.#scope.readers)})`;
     const fields = `nextPageToken,newStartPageToken,changes(${members})`;
     const query = this.#query({ pageSize, fields, pageToken, includeRemoved: 'true' }, 'changes');
-    return paged(true, this.#api.get(`/changes?${query}`, changes, { signal }));
+    return paged(true, this.#api.get(`/changes?${query.toString()}`, changes, { signal }));
   }
 
   file(id: string, signal: AbortSignal): Promise<DriveFile | null> {
     const query = new URLSearchParams({ fields: plainFields, supportsAllDrives: 'true' });
-    return this.#api.find(`/files/${encodeURIComponent(id)}?${query}`, file, { signal });
+    return this.#api.find(`/files/${encodeURIComponent(id)}?${query.toString()}`, file, { signal });
   }
 
   content({ id, mimeType }: DriveFile, maxBytes: number, signal: AbortSignal) {
@@ -82,7 +83,7 @@ export class DriveClient {
         ...(pageToken !== null && { pageToken }),
       });
       try {
-        const asked = this.#api.find(`/files/${id}/permissions?${query}`, permissions, { signal });
+        const asked = this.#api.find(`/files/${id}/permissions?${query.toString()}`, permissions, { signal });
         const page: Awaited<typeof asked> = await asked;
         found.push(...(page?.permissions ?? []));
         pageToken = page?.nextPageToken ?? null;

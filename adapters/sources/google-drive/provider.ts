@@ -112,7 +112,7 @@ class GoogleDriveSource implements Source {
 
   async #changes(place: PagePlace, checkpoint: string, signal: AbortSignal): Promise<SourcePage> {
     const page = await this.#client.changes(place.at ?? checkpoint, signal);
-    // The last change of a file is the one that holds.
+    // Of several changes of a file the last counts.
     const last = new Map<string, DriveFile | null>();
     for (const { changeType = 'file', fileId, removed, file } of page.changes) {
       if (changeType === 'file' && fileId !== undefined) {

@@ -13,7 +13,7 @@ export const googleDriveScope = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Whether a file that anyone with its link may read counts as readable by everybody. Otherwise only one that anyone may find does.',
+      'Whether a file that anyone with its link may read counts as readable by everybody. Otherwise only a file that anyone may find does.',
     ),
   max_documents: z
     .int()

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
+import { apiBase } from './api-base.ts';
 import { authHeaders } from './auth-headers.ts';
 import { followRedirects } from './follow-redirects.ts';
 import { requestFailure, statusFailure } from './http-failure.ts';
@@ -11,7 +12,7 @@ export const maxJsonBytes = 8 * 1_048_576;
 const maxErrorBytes = 65_536;
 
 export interface JsonApiOptions {
-  /** Of every address, without a slash at its end. */
+  /** Of every address; slashes at its end do not count. */
   base: string;
   headers?: Record<string, string>;
   /** What an answer of status 400 or above means here; null: what its status says in general. */
@@ -108,7 +109,7 @@ export class JsonApi {
   }
 
   async #send(path: string, { signal, headers, body }: Asking): Promise<Response> {
-    const url = this.#options.base + path;
+    const url = apiBase(this.#options.base) + path;
     const own = { accept: 'application/json', ...this.#options.headers, ...headers };
     const secret = await authHeaders(this.#access);
     if (body === undefined) {

@@ -95,7 +95,7 @@ export const workflows = {
     prefix: 'connector-sync',
     parts: ({ tenantId, runId }) => [tenantId, runId],
     queue: taskQueues.synchronisation,
-    // A run is finished by its row: one that was interrupted is taken up under its id.
+    // A run is finished by its row; an interrupted run is taken up under its id.
     reuse: 'always',
     sender: 'process',
     summary: () => 'syncConnector',

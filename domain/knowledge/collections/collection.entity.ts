@@ -14,7 +14,7 @@ const schema = defineEntity({
     chunkCount: p.bigint('number').default(0),
     /** Passages that the statistics of words are of; maintained by the database. */
     lexemeChunks: p.bigint('number').default(0),
-    /** Searches and reads leave out documents that the asker may not read at their source. */
+    /** Searches and reads leave out documents that the requester may not read at their source. */
     enforceSourceReaders: p.boolean().default(false),
     createdBy: p.uuid(),
     createdAt: p.datetime().defaultRaw('now()'),

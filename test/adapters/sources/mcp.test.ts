@@ -17,7 +17,7 @@ const brief = () => AbortSignal.timeout(20_000);
 describe('an MCP source', () => {
   const ends: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
+    for (const end of ends.splice(0).toReversed()) await end();
   });
   const begin = async () => {
     const server = await startMcpSource();

@@ -70,7 +70,10 @@ export async function startConfluence(): Promise<ConfluenceServer> {
   const links = (url: URL, next: string | null) => {
     const to = new URLSearchParams(url.searchParams);
     to.set('cursor', next ?? '');
-    return { base: `${fake.origin}/wiki`, ...(next !== null && { next: `${url.pathname}?${to}` }) };
+    return {
+      base: `${fake.origin}/wiki`,
+      ...(next !== null && { next: `${url.pathname}?${to.toString()}` }),
+    };
   };
 
   const answer = (request: Request, url: URL, path: string, body: unknown): Response => {

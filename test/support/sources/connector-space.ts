@@ -91,9 +91,9 @@ export class ConnectorSpace {
   }
 
   /** Rotates the stored credential. */
-  async rotate(renewed: CredentialValue): Promise<void> {
-    const { kind: _, ...value } = renewed;
+  async rotate(current: CredentialValue): Promise<void> {
     const { credentialId } = this;
+    const value = Object.fromEntries(Object.entries(current).filter(([member]) => member !== 'kind'));
     if (credentialId === null) throw new Error('The connector has no credential.');
     await this.world.act(this.fixture, (ctx) => updateCredential(ctx, { credentialId, value }));
   }

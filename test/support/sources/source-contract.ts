@@ -57,7 +57,7 @@ export function describeSource(title: string, options: ContractOptions): void {
     };
     const begin = async () => (server = await options.start());
     afterEach(async () => {
-      await Promise.all(opened.splice(0).map((source) => source.close?.()));
+      for (const source of opened.splice(0)) await source.close?.();
       await server.close();
     });
     const put = async (files: Record<string, string>) => {

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { Message } from './wire.ts';
+
+const state = z.object({
+  mode: z.enum(['everything', 'changes']),
+  /** Begin of this listing, and of the last complete one, in seconds. */
+  began: z.number(),
+  whole: z.number(),
+  /** Begin of the first day that is read. */
+  oldest: z.number(),
+  channel: z.string(),
+  /** Time of the last message that was read in the channel. */
+  latest: z.string().nullable(),
+  /** The day whose messages go on, and the hash and number of those until now. */
+  day: z.object({ name: z.string(), hash: z.string(), count: z.number() }).nullable(),
+});
+export type ListingState = z.output<typeof state>;
+
+const checkpointForm = z.object({ began: z.number(), whole: z.number(), channels: z.array(z.string()) });
+
+const daySeconds = 86_400;
+/** How far a listing of changes goes back, and how long replies of a thread are read for later changes. */
+export const recentSeconds = 7 * daySeconds;
+
+export function dayStart(seconds: number): number {
+  return Math.floor(seconds / daySeconds) * daySeconds;
+}
+
+export function beginState(
+  checkpoint: string | null,
+  scope: { history_days: number; relist_hours: number },
+  channels: readonly string[],
+): ListingState {
+  const now = Date.now() / 1_000;
+  const before = checkpoint === null ? null : read(checkpointForm, checkpoint);
+  const isUsable =
+    before !== null &&
+    now - before.whole < scope.relist_hours * 3_600 &&
+    channels.every((id) => before.channels.includes(id));
+  const first = dayStart(now - scope.history_days * daySeconds);
+  return {
+    mode: isUsable ? 'changes' : 'everything',
+    began: now,
+    whole: isUsable ? before.whole : now,
+    oldest: isUsable ? Math.max(first, dayStart(before.began - recentSeconds)) : first,
+    channel: channels[0] ?? '',
+    latest: null,
+    day: null,
+  };
+}
+
+export function toCheckpoint({ began, whole }: ListingState, channels: readonly string[]): string {
+  return JSON.stringify({ began, whole, channels });
+}
+
+export function readState(text: string): ListingState {
+  const found = read(state, text);
+  if (found === null) {
+    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
+  }
+  return found;
+}
+
+/** The day with one more message, of which all that is shown counts. */
+export function withMessage(
+  day: ListingState['day'],
+  name: string,
+  message: Message,
+): NonNullable<ListingState['day']> {
+  const { ts, text, user, edited, files = [] } = message;
+  const [hash, count] = day === null ? ['', 0] : [day.hash, day.count];
+  const shown = JSON.stringify([hash, ts, text, user, edited?.ts, files]);
+  return { name, hash: sha256(shown).slice(0, 32), count: count + 1 };
+}
+
+function read<T>(schema: z.ZodType<T>, text: string): T | null {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

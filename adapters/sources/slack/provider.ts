@@ -1,0 +1,196 @@
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import type {
+  FetchInput,
+  Fetched,
+  ListedDocument,
+  ListInput,
+  Source,
+  SourcePage,
+} from '#domain/knowledge/connectors/source.ts';
+import { defineProvider, type SourceAccess } from '../provider.ts';
+import { nextPlace, placeOf } from '../shared/page-place.ts';
+import { webEndpoint } from '../shared/web-url.ts';
+import { dayDocument, dayVersion, threadDocument, threadVersion } from './documents.ts';
+import { isAbsent } from './failure.ts';
+import {
+  beginState,
+  dayStart,
+  readState,
+  toCheckpoint,
+  withMessage,
+  type ListingState,
+} from './listing-state.ts';
+import { namedUsers, toMarkdown } from './message-text.ts';
+import { readDocument } from './read-document.ts';
+import { slackScope, type SlackScope } from './scope.ts';
+import { SlackClient } from './slack-client.ts';
+import { beginsThread, dayOf, isSaid, type Channel, type Message } from './wire.ts';
+
+export const slackProvider = defineProvider<SlackScope>({
+  slug: 'slack',
+  title: 'Slack',
+  description: 'Reads channels of Slack: each thread, and the other messages of each day, as one document.',
+  beta: true,
+  scope: slackScope,
+  credentialKinds: ['bearer'],
+  credentialRequired: true,
+  detects: { changes: 'listing', deletions: 'listing', readers: false },
+  endpoint: ({ api_url: url }) => webEndpoint(url),
+  open: (scope, access) => new SlackSource(scope, access),
+});
+
+class SlackSource implements Source {
+  readonly #scope: SlackScope;
+  readonly #client: SlackClient;
+  #channels: Promise<ReadonlyMap<string, Channel>> | null = null;
+
+  constructor(scope: SlackScope, access: SourceAccess) {
+    this.#scope = scope;
+    this.#client = new SlackClient(scope.api_url, access);
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#client.authenticate(signal);
+    this.#channels = null;
+    await this.#joined(signal);
+  }
+
+  /** A page holds the threads of a hundred messages, and the days that end with one of them. */
+  async list({ cursor, checkpoint }: ListInput, signal: AbortSignal): Promise<SourcePage> {
+    const place = placeOf(cursor);
+    const channels = await this.#joined(signal);
+    const ids = [...channels.keys()];
+    const state = place.at === null ? beginState(checkpoint, this.#scope, ids) : readState(place.at);
+    // A channel may be gone since the page before.
+    const id = ids.find((each) => each >= state.channel);
+    const documents: ListedDocument[] = [];
+    let following: ListingState | null = null;
+    if (id !== undefined) {
+      const at = id === state.channel ? state : { ...state, channel: id, latest: null, day: null };
+      following = await this.#page(at, channels, documents, signal);
+    }
+    const next = following === null ? null : JSON.stringify(following);
+    const { take, ...end } = nextPlace(place, {
+      count: documents.length,
+      next,
+      max: this.#scope.max_documents,
+    });
+    const isComplete = end.next === null && end.truncated !== true;
+    return {
+      documents: documents.slice(0, take),
+      gone: [],
+      checkpoint: isComplete ? toCheckpoint(state, ids) : null,
+      total: null,
+      scope: state.mode,
+      ...end,
+    };
+  }
+
+  async fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
+    try {
+      const found = await readDocument(this.#client, ref, maxBytes, signal);
+      if (found === 'too_large') {
+        return { kind: 'skipped', code: 'too_large' };
+      }
+      if (found === null) {
+        return { kind: 'gone' };
+      }
+      const content = Buffer.from(cleanText(await this.#markdown(ref, found, signal)));
+      if (content.byteLength > maxBytes) {
+        return { kind: 'skipped', code: 'too_large' };
+      }
+      const listed = ref.includes('/d/') ? dayVersion(found) : threadVersion(found[0], Date.now());
+      return listed !== null && listed === version
+        ? { kind: 'unchanged' }
+        : { kind: 'content', content, mediaType: 'text/markdown', version: listed };
+    } catch (error) {
+      if (isAbsent(error)) {
+        return { kind: 'gone' };
+      }
+      throw error;
+    }
+  }
+
+  async exists(ref: string, signal: AbortSignal): Promise<boolean> {
+    const [channel = '', kind = '', at = ''] = ref.split('/');
+    const began = kind === 'd' ? Date.parse(at) / 1_000 : Number(at);
+    const oldest = dayStart(Date.now() / 1_000 - this.#scope.history_days * 86_400);
+    if (!(await this.#joined(signal)).has(channel) || !(began >= oldest)) {
+      return false;
+    }
+    try {
+      return (await readDocument(this.#client, ref, Number.POSITIVE_INFINITY, signal)) !== null;
+    } catch (error) {
+      if (isAbsent(error)) {
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  async #page(
+    state: ListingState,
+    channels: ReadonlyMap<string, Channel>,
+    documents: ListedDocument[],
+    signal: AbortSignal,
+  ): Promise<ListingState | null> {
+    const { channel: id, oldest, latest } = state;
+    const channel = channels.get(id);
+    const between = { oldest: oldest.toFixed(6), latest, inclusive: false };
+    const { messages, hasMore } = await this.#client.history(id, between, signal);
+    const address = `${await this.#client.workspace(signal)}/archives/${id}`;
+    let { day } = state;
+    const endDay = () => {
+      if (day !== null && channel !== undefined) {
+        documents.push(dayDocument(channel, day, address));
+      }
+      day = null;
+    };
+    for (const message of messages.filter(isSaid)) {
+      if (channel !== undefined && beginsThread(message)) {
+        documents.push(threadDocument(channel, message, address));
+        continue;
+      }
+      const name = dayOf(message.ts);
+      if (day !== null && day.name !== name) {
+        endDay();
+      }
+      day = withMessage(day, name, message);
+    }
+    if (hasMore) {
+      return { ...state, latest: messages.at(-1)?.ts ?? null, day };
+    }
+    endDay();
+    const following = [...channels.keys()].find((each) => each > id);
+    return following === undefined ? null : { ...state, channel: following, latest: null, day: null };
+  }
+
+  async #markdown(ref: string, said: readonly Message[], signal: AbortSignal): Promise<string> {
+    const names = new Map<string, string>();
+    for (const id of new Set(said.flatMap(namedUsers))) {
+      names.set(id, await this.#client.userName(id, signal));
+    }
+    const [id = '', kind, at = ''] = ref.split('/');
+    const channel = (await this.#joined(signal)).get(id)?.name ?? id;
+    return toMarkdown(kind === 'd' ? `#${channel}, ${at}` : `Thread in #${channel}`, said, names);
+  }
+
+  /** The channels of the scope, sorted by their ids. */
+  #joined(signal: AbortSignal): Promise<ReadonlyMap<string, Channel>> {
+    this.#channels ??= this.#loadChannels(signal).catch((error: unknown) => {
+      this.#channels = null;
+      throw error;
+    });
+    return this.#channels;
+  }
+
+  async #loadChannels(signal: AbortSignal): Promise<ReadonlyMap<string, Channel>> {
+    const found: Channel[] = [];
+    for (const id of new Set(this.#scope.channels)) {
+      found.push({ ...(await this.#client.channel(id, signal)), id });
+    }
+    const all = this.#scope.channels.length > 0 ? found : await this.#client.joinedChannels(signal);
+    const sorted = all.sort((a, b) => (a.id < b.id ? -1 : 1));
+    return new Map(sorted.map((each) => [each.id, each]));
+  }
+}
