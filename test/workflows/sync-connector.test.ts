@@ -54,6 +54,21 @@ describe('a run of a connector', () => {
     expect(await space.find('gamma')).toEqual([]);
   });
 
+  it('shows the new name and address of a document that is renamed and keeps its identity and content', async () => {
+    const { source, space, sync } = await actors.connect({ a: 'Alpha.', b: 'Beta.' });
+    await sync();
+    source.put('a', 'Alpha.', { version: '1', name: 'renamed/a.md', url: 'https://a.example/2' });
+    source.put('b', 'Beta.', { version: '2', name: 'b2.md' });
+    expect(await sync()).toMatchObject({ status: 'completed', unchanged: 2, updated: 0, bytes: 0 });
+    expect(await space.contents()).toEqual({ 'renamed/a.md': 'Alpha.', 'b2.md': 'Beta.' });
+    const { rows } = await actors.world.admin.query<{ metadata: object }>(
+      `select metadata from documents where collection_id = $1 and filename = 'renamed/a.md'`,
+      [space.collectionId],
+    );
+    expect(rows).toEqual([{ metadata: { source: 'memory', url: 'https://a.example/2' } }]);
+    expect(source.take('fetch')).toEqual(['fetch a', 'fetch b', 'fetch b']);
+  });
+
   it('compares contents when it is full, and finds those that changed under one version', async () => {
     const { source, space, sync } = await actors.connect({ a: 'Alpha.', b: 'Beta.' });
     await sync();

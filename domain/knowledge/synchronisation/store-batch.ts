@@ -5,7 +5,7 @@ import type { KnownDocument } from './known-documents.ts';
 import { expectWithin } from '#domain/knowledge/connectors/plan-run.ts';
 import { lockRunning, type RunningRun } from './running-run.ts';
 import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
-import { forgetDocuments, storeDocuments, updateReaders, type ReadContent } from './store-documents.ts';
+import { forgetDocuments, storeDocuments, updateListed, type ReadContent } from './store-documents.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { maxSyncErrors, type SyncError } from '#domain/knowledge/connectors/sync-status.ts';
 
@@ -78,7 +78,7 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
     connector.tenantId,
     skipped.flatMap(({ known }) => known?.documentId ?? []),
   );
-  await updateReaders(em, connector, unchanged);
+  await updateListed(em, connector, unchanged);
   await saveRows(em, { connector, run }, batch.outcomes, documentIds);
   run.recordsFetched += batch.outcomes.length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;

@@ -111,29 +111,47 @@ function rowOf(connector: Connector, { listed, read }: Stored, { id, key }: { id
     content_hash: read.contentHash,
     byte_size: read.content.byteLength,
     chunk_count: read.chunks.length,
-    metadata: { source: connector.providerSlug, ...(listed.url === null ? {} : { url: listed.url }) },
+    metadata: metadataOf(connector, listed.url),
     source_readers: listed.readers === undefined ? null : readersOf(connector, listed.readers),
   };
 }
 
-/** Content that is unchanged may have other readers. */
-export async function updateReaders(
+/** Content that is unchanged may have another name, address or other readers. */
+export async function updateListed(
   em: EntityManager,
   connector: Connector,
   unchanged: readonly { listed: ListedDocument; known: KnownDocument }[],
 ): Promise<void> {
-  const rows = unchanged.flatMap(({ listed: { readers }, known: { documentId: id } }) =>
-    readers === undefined || id === null ? [] : [{ id, source_readers: readersOf(connector, readers) }],
+  const rows = unchanged.flatMap(({ listed: { name, url, readers }, known: { documentId: id } }) =>
+    id === null
+      ? []
+      : [
+          {
+            id,
+            filename: sourceFilename(name),
+            metadata: metadataOf(connector, url),
+            source_readers: readers === undefined ? null : readersOf(connector, readers),
+          },
+        ],
   );
   if (rows.length > 0) {
     await em.execute(
-      `update documents d set source_readers = r.source_readers
-       from jsonb_to_recordset(?::jsonb) as r(id uuid, source_readers text[])
-       where d.tenant_id = ? and d.id = r.id and d.source_readers is distinct from r.source_readers`,
+      `update documents d set filename = r.filename, metadata = r.metadata,
+         source_readers = coalesce(r.source_readers, d.source_readers),
+         updated_at = case when (d.filename, d.metadata) is distinct from (r.filename, r.metadata) then now() else d.updated_at end
+       from jsonb_to_recordset(?::jsonb) as r(id uuid, filename text, metadata jsonb, source_readers text[])
+       where d.tenant_id = ? and d.id = r.id
+         and ((d.filename, d.metadata) is distinct from (r.filename, r.metadata)
+           or d.source_readers is distinct from coalesce(r.source_readers, d.source_readers))`,
       [JSON.stringify(rows), connector.tenantId],
     );
   }
 }
+
+const metadataOf = ({ providerSlug }: Connector, url: string | null) => ({
+  source: providerSlug,
+  ...(url === null ? {} : { url }),
+});
 
 /** As `documents.source_readers` stores them. */
 export function readersOf({ id }: Pick<Connector, 'id'>, readers: SourceReaders): string[] {
