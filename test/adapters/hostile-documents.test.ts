@@ -202,7 +202,7 @@ describe('a hostile document', () => {
       );
       const { residentMb, busyMs } = measure();
       expect(ends).toContain(outcome);
-      expect(Date.now() - began).toBeLessThan(timeoutMs + 2_000);
+      expect(Date.now() - began).toBeLessThan(timeoutMs + 10_000);
       expect(residentMb).toBeLessThan(700);
       expect(busyMs).toBeLessThan(100);
       expect((await read(Buffer.from('# A\n\nText.'))).chunks).toHaveLength(1);
