@@ -120,13 +120,17 @@ async function connectClient(scope: ImapScope, access: ImapAccess, session: Live
     }
   });
   session.client = client;
+  ignoreErrors(client);
   try {
-    await client.connect();
+    const connected = client.connect();
+    ignoreErrors(client);
+    await connected;
   } catch (error) {
     session.client = null;
     client.close();
     throw error;
   }
+  ignoreErrors(client);
   socketOf(client)?.on('data', ({ byteLength }: Buffer) => {
     session.bytesLeft -= byteLength;
     if (session.bytesLeft < 0) {
@@ -137,10 +141,29 @@ async function connectClient(scope: ImapScope, access: ImapAccess, session: Live
   return client;
 }
 
-/** The decrypted stream. */
+interface Streams {
+  /** The decrypted stream. */
+  socket?: NodeJS.ReadableStream | false;
+  /** Divides it into lines and literals. */
+  streamer?: NodeJS.EventEmitter;
+}
+
 function socketOf(client: ImapFlow): NodeJS.ReadableStream | null {
-  const { socket } = client as unknown as { socket?: NodeJS.ReadableStream | false };
+  const { socket } = client as unknown as Streams;
   return socket ? socket : null;
+}
+
+const ignore = () => {};
+
+/**
+ * `close` takes the client's own listeners from its streams: an error that one of them emits afterwards, such as of the
+ * line that was read at that moment, would end the process.
+ */
+function ignoreErrors(client: ImapFlow): void {
+  const { streamer } = client as unknown as Streams;
+  for (const stream of [streamer, socketOf(client)]) {
+    stream?.off('error', ignore).on('error', ignore);
+  }
 }
 
 /**

@@ -128,6 +128,26 @@ test.each([
   expect(sent).toBeLessThan(100_000_000);
 });
 
+test('an error of the stream after the connection is closed does not end the process', async () => {
+  const uncaught: unknown[] = [];
+  const note = (error: unknown) => void uncaught.push(error);
+  process.on('uncaughtException', note);
+  try {
+    // The last part exceeds the limits of the line and of all bytes at once.
+    const endless = await serve({
+      'UID SEARCH': (socket) => {
+        socket.write('*'.repeat(16 * 1_048_576 - 25_000));
+        setTimeout(() => socket.write('*'.repeat(50_000)), 500);
+      },
+    });
+    await expect(endless.list(first, signal)).rejects.toMatchObject({ code: 'source_invalid' });
+    await new Promise((done) => setTimeout(done, 50));
+    expect(uncaught).toEqual([]);
+  } finally {
+    process.off('uncaughtException', note);
+  }
+});
+
 test('a message that is longer than the server says is too large, not read to its end', async () => {
   const longer = await serve({
     'UID FETCH': (socket, tag, line) => {
