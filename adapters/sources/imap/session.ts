@@ -12,6 +12,8 @@ const commandMs = 60_000;
 /** As much as an answer over HTTP may have. */
 const maxMessageBytes = 104 * MiB;
 const answerBytes = 16 * MiB;
+/** Of an answer without content: each untagged line costs the client much more than its bytes. */
+const answerLines = 50_000;
 /** With more deletions a listing of everything is shorter. */
 export const maxVanished = 10_000;
 
@@ -60,6 +62,7 @@ export function createSessions(scope: ImapScope, access: ImapAccess): Sessions {
         limit.addEventListener('abort', end, { once: true });
         try {
           session.bytesLeft = answerBytes + contentBytes;
+          session.linesLeft = contentBytes > 0 ? Infinity : answerLines;
           session.client ??= await connectClient(scope, access, session);
           return await work({ client: session.client, vanished: session.vanished });
         } catch (error) {
@@ -82,6 +85,7 @@ interface LiveSession {
   client: ImapFlow | null;
   life: AbortController;
   bytesLeft: number;
+  linesLeft: number;
   vanished: number[];
   failure: SourceFailure | null;
 }
@@ -90,6 +94,7 @@ const newSession = (): LiveSession => ({
   client: null,
   life: new AbortController(),
   bytesLeft: answerBytes,
+  linesLeft: answerLines,
   vanished: [],
   failure: null,
 });
@@ -131,14 +136,21 @@ async function connectClient(scope: ImapScope, access: ImapAccess, session: Live
     throw error;
   }
   ignoreErrors(client);
-  socketOf(client)?.on('data', ({ byteLength }: Buffer) => {
-    session.bytesLeft -= byteLength;
-    if (session.bytesLeft < 0) {
+  socketOf(client)?.on('data', (bytes: Buffer) => {
+    session.bytesLeft -= bytes.byteLength;
+    session.linesLeft -= session.linesLeft === Infinity ? 0 : linesOf(bytes);
+    if (session.bytesLeft < 0 || session.linesLeft < 0) {
       session.failure ??= limitFailure();
       client.close();
     }
   });
   return client;
+}
+
+function linesOf(bytes: Buffer): number {
+  let lines = 0;
+  for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) lines += 1;
+  return lines;
 }
 
 interface Streams {
