@@ -10,10 +10,9 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
-import { apiBase } from '../shared/api-base.ts';
 import { JsonApi, TooLong } from '../shared/json-api.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
-import { webEndpoint } from '../shared/web-url.ts';
+import { webEndpoint, withoutSlashes } from '../shared/web-url.ts';
 import { People } from './people.ts';
 import { Readers } from './readers.ts';
 import { confluenceScope, type ConfluenceScope } from './scope.ts';
@@ -47,7 +46,7 @@ class ConfluenceSource implements Source {
 
   constructor(scope: ConfluenceScope, access: SourceAccess) {
     this.#scope = scope;
-    this.#base = apiBase(scope.base_url);
+    this.#base = withoutSlashes(scope.base_url);
     this.#api = new JsonApi(access, { base: this.#base });
     this.#people = new People(this.#api);
     this.#readers = new Readers(this.#api, this.#people);

@@ -1,7 +1,7 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { followRedirects } from '../shared/follow-redirects.ts';
 import { statusFailure } from '../shared/http-failure.ts';
-import { discard } from '../shared/read-within.ts';
+import { discardBody } from '../shared/bounded-body.ts';
 import { withoutSlashes } from '../shared/web-url.ts';
 import { lineText, pktRequest, readPktLines, refusal } from './pkt-line.ts';
 
@@ -112,7 +112,7 @@ export class GitClient {
       signal,
     });
     if (response.status !== 200) {
-      await discard(response);
+      await discardBody(response);
       throw response.status >= 400 ? statusFailure(response) : notGit();
     }
     return readPktLines(response.body ?? []);
@@ -136,7 +136,7 @@ export class GitClient {
     );
     const type = response.headers.get('content-type') ?? '';
     if (response.status !== 200 || !type.startsWith('application/x-git-upload-pack-advertisement')) {
-      await discard(response);
+      await discardBody(response);
       throw response.status >= 400 && response.status !== 404 ? statusFailure(response) : notGit();
     }
     const capabilities = await readCapabilities(response);

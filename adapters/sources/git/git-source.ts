@@ -7,7 +7,7 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
-import { requestFailure } from '../shared/http-failure.ts';
+import { asSourceFailures } from '../shared/http-failure.ts';
 import { filesOf } from './commit-files.ts';
 import { changedPart, filePart } from './compare-files.ts';
 import { submoduleKind, type FileList } from './file-list.ts';
@@ -44,14 +44,14 @@ export class GitSource implements Source {
   }
 
   check(signal: AbortSignal): Promise<void> {
-    return within(signal, async () => {
+    return asSourceFailures(signal, async () => {
       const head = await this.#head(signal);
       if (head !== null) await this.#files(head, signal);
     });
   }
 
   list({ cursor, checkpoint }: ListInput, signal: AbortSignal): Promise<SourcePage> {
-    return within(signal, async () => {
+    return asSourceFailures(signal, async () => {
       if (cursor !== null) {
         return this.#page(parsePosition(cursor), signal);
       }
@@ -71,7 +71,7 @@ export class GitSource implements Source {
   }
 
   fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    return within(signal, async () => {
+    return asSourceFailures(signal, async () => {
       try {
         return await this.#read({ ref, version, maxBytes }, signal);
       } catch (error) {
@@ -84,7 +84,7 @@ export class GitSource implements Source {
   }
 
   exists(ref: string, signal: AbortSignal): Promise<boolean> {
-    return within(signal, async () => {
+    return asSourceFailures(signal, async () => {
       const head = await this.#head(signal);
       return head !== null && (await this.#files(head, signal)).find(ref) !== null;
     });
@@ -170,13 +170,4 @@ function isNotListable(error: unknown): boolean {
 
 function partOf([now, before]: readonly [FileList, FileList | null], after: string | null) {
   return before === null ? filePart(now, after) : changedPart(before, now, after);
-}
-
-async function within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  try {
-    signal.throwIfAborted();
-    return await work();
-  } catch (error) {
-    throw requestFailure(error, signal);
-  }
 }

@@ -15,6 +15,8 @@ export const gitProvider = defineProvider({
   detects: { changes: 'listing', deletions: 'source', readers: false },
   scope: gitScope,
   endpoint: ({ url }) => webEndpoint(url),
-  open: (scope, { fetch, credential, use }) =>
-    new GitSource(new GitClient(fetch, scope.url, authorizationOf(credential)), scope, use),
+  open: async (scope, access) => {
+    const { fetch, use } = access;
+    return new GitSource(new GitClient(fetch, scope.url, await authorizationOf(access)), scope, use);
+  },
 });

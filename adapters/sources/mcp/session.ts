@@ -4,7 +4,7 @@ import { boundedFetch } from '../../egress/bounded-fetch.ts';
 import { EndingTransport } from '../../tools/ending-transport.ts';
 import { watchedFetch, type Wire } from '../../tools/watched-fetch.ts';
 import type { SourceAccess } from '../provider.ts';
-import { authHeaders } from '../shared/auth-headers.ts';
+import { authorizationOf } from '../shared/authorization.ts';
 import { statusFailure } from '../shared/http-failure.ts';
 import { failureOf } from './failure.ts';
 import { notingBreak } from './noting-break.ts';
@@ -107,7 +107,7 @@ export class McpSession {
   }
 
   async #prepare(): Promise<Opened> {
-    const headers = await authHeaders(this.#access);
+    const headers = await authorizationOf(this.#access);
     const fetch: typeof globalThis.fetch = (input, init) => this.#fetch(input, init);
     const watched = watchedFetch({ fetch, briefFetch: fetch, headers, idempotencyKey: null });
     const client = new Client(

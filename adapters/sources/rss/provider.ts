@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineProvider } from '../provider.ts';
-import { hostOf, webAddress } from '../shared/web-address.ts';
+import { webAddress, webEndpoint } from '../shared/web-url.ts';
 import { RssSource } from './rss-source.ts';
 
 const scope = z.strictObject({
@@ -16,6 +16,6 @@ export const rssProvider = defineProvider<z.infer<typeof scope>>({
   credentialKinds: [],
   credentialRequired: false,
   detects: { changes: 'listing', deletions: 'never', readers: false },
-  endpoint: ({ feed_urls: [first = ''] }) => ({ host: hostOf(first), origin: null }),
+  endpoint: ({ feed_urls: [first = ''] }) => ({ ...webEndpoint(first), origin: null }),
   open: ({ feed_urls }, access) => new RssSource([...new Set(feed_urls)], access),
 });

@@ -9,7 +9,7 @@ import {
 import type { SourceAccess } from '../provider.ts';
 import { discardBody, readBody } from '../shared/bounded-body.ts';
 import { followRedirects } from '../shared/follow-redirects.ts';
-import { requestFailure, statusFailure } from '../shared/http-failure.ts';
+import { asSourceFailures, statusFailure } from '../shared/http-failure.ts';
 import { conditionOf, versionOf } from '../shared/http-version.ts';
 import { userAgent } from '../shared/user-agent.ts';
 import { encodeCursor, parseCheckpoint, parseCursor, type FeedCursor } from './feed-cursor.ts';
@@ -41,7 +41,7 @@ export class RssSource implements Source {
   }
 
   check(signal: AbortSignal): Promise<void> {
-    return this.#run(signal, async () => {
+    return asSourceFailures(signal, async () => {
       for (const url of this.#urls.slice(0, checkedFeeds)) {
         await this.#load(url, null, signal);
       }
@@ -49,7 +49,7 @@ export class RssSource implements Source {
   }
 
   list({ cursor, checkpoint }: ListInput, signal: AbortSignal): Promise<SourcePage> {
-    return this.#run(signal, async () => {
+    return asSourceFailures(signal, async () => {
       const known = parseCheckpoint(checkpoint);
       const state: FeedCursor =
         cursor === null
@@ -89,7 +89,7 @@ export class RssSource implements Source {
   }
 
   fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    return this.#run(signal, async () => {
+    return asSourceFailures(signal, async () => {
       const url = this.#urls.find((each) => ref.startsWith(`${feedKeyOf(each)}/`));
       const feed = url === undefined ? null : await this.#loadOnce(url, signal);
       const document = feed?.documents.find((each) => each.ref === ref);
@@ -154,15 +154,6 @@ export class RssSource implements Source {
     const feed = await readFeed(this.#access.use.tenantId, content, signal);
     this.#loaded = { url, documents: documentsOf(url, feed), version: versionOf(response) };
     return this.#loaded;
-  }
-
-  /** @throws SourceFailure and the signal's reason, nothing else */
-  async #run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw requestFailure(error, signal);
-    }
   }
 }
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { requestFailure } from '../shared/http-failure.ts';
-import { readWithin } from '../shared/read-within.ts';
+import { readBody } from '../shared/bounded-body.ts';
 
 /** A listing of 1,000 keys of the greatest length, three bytes for each of theirs, with all other members. */
 const maxAnswerBytes = 8 * 1_048_576;
@@ -67,7 +67,7 @@ async function bodyOf(request: SignedRequest, response: Response): Promise<Reada
   if (response.ok && response.body !== null && request.query?.['x-id'] === 'GetObject') {
     return Readable.fromWeb(response.body);
   }
-  const answer = await readWithin(response, maxAnswerBytes);
+  const answer = await readBody(response, maxAnswerBytes);
   if (answer === null) {
     throw new SourceFailure('source_invalid', 'An answer of the source exceeds its limit of bytes.');
   }

@@ -1,17 +1,25 @@
-import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { SourceAccess } from '../provider.ts';
 
-/** The headers of a stored credential; none for kinds that are no header by themselves. */
-export function authorizationOf(credential: CredentialValue | null): Record<string, string> {
+/** The header that carries the connector's credential to an HTTP source; empty without one. @throws SourceFailure */
+export async function authorizationOf({
+  credential,
+  bearer,
+}: Pick<SourceAccess, 'credential' | 'bearer'>): Promise<Record<string, string>> {
   switch (credential?.kind) {
-    case 'basic': {
-      const pair = Buffer.from(`${credential.username}:${credential.password}`).toString('base64');
-      return { authorization: `Basic ${pair}` };
-    }
+    case undefined:
+      return {};
     case 'bearer':
       return { authorization: `Bearer ${credential.token}` };
     case 'header':
       return { [credential.name.toLowerCase()]: credential.value };
+    case 'basic': {
+      const pair = Buffer.from(`${credential.username}:${credential.password}`).toString('base64');
+      return { authorization: `Basic ${pair}` };
+    }
+    case 'oauth2_client':
+      return { authorization: `Bearer ${await bearer()}` };
     default:
-      return {};
+      throw new SourceFailure('auth_failed', 'This kind of credential is not for sources over HTTP.');
   }
 }

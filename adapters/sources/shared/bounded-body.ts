@@ -2,7 +2,7 @@
  * The body of an answer; null where it, or the length that its header names, has more than `maxBytes`, of which no more
  * is read.
  */
-export async function readBody(response: Response, maxBytes: number): Promise<Uint8Array | null> {
+export async function readBody(response: Response, maxBytes: number): Promise<Buffer | null> {
   const encoded = response.headers.has('content-encoding');
   if (!encoded && Number(response.headers.get('content-length') ?? 0) > maxBytes) {
     await discardBody(response);
@@ -16,7 +16,7 @@ export async function readBody(response: Response, maxBytes: number): Promise<Ui
 export async function readBeginning(
   response: Response,
   maxBytes: number,
-): Promise<{ content: Uint8Array; isWhole: boolean }> {
+): Promise<{ content: Buffer; isWhole: boolean }> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const part of response.body ?? []) {

@@ -26,6 +26,16 @@ export function statusFailure(response: Response): SourceFailure {
     : new SourceFailure('scope_invalid', `The source answers HTTP ${status}.`);
 }
 
+/** Runs requests of a source. @throws SourceFailure and the signal's reason, nothing else */
+export async function asSourceFailures<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    signal.throwIfAborted();
+    return await work();
+  } catch (error) {
+    throw requestFailure(error, signal);
+  }
+}
+
 /** Any error of a request as a `SourceFailure`; an abort of the caller's own signal is passed on as it is. */
 export function requestFailure(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof SourceFailure || signal.aborted) {

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
-import { apiBase } from './api-base.ts';
-import { authHeaders } from './auth-headers.ts';
+import { authorizationOf } from './authorization.ts';
+import { discardBody, readBody } from './bounded-body.ts';
 import { followRedirects } from './follow-redirects.ts';
-import { requestFailure, statusFailure } from './http-failure.ts';
-import { discard, readWithin } from './read-within.ts';
+import { asSourceFailures, statusFailure } from './http-failure.ts';
+import { withoutSlashes } from './web-url.ts';
 
 /** Of one answer in JSON: it is parsed on the main thread. */
 export const maxJsonBytes = 8 * 1_048_576;
@@ -66,10 +66,10 @@ export class JsonApi {
     schema: z.ZodType<T>,
     asking: Asking & { absent: readonly number[] },
   ): Promise<Answer<T> | null> {
-    return this.#within(asking, async () => {
+    return asSourceFailures(asking.signal, async () => {
       const response = await this.#send(path, asking);
       if (asking.absent.includes(response.status)) {
-        await discard(response);
+        await discardBody(response);
         return null;
       }
       return { value: await this.#read(response, schema, asking), headers: response.headers };
@@ -77,7 +77,7 @@ export class JsonApi {
   }
 
   #ask<T>(path: string, schema: z.ZodType<T>, asking: Asking): Promise<Answer<T>> {
-    return this.#within(asking, async () => {
+    return asSourceFailures(asking.signal, async () => {
       const response = await this.#send(path, asking);
       return { value: await this.#read(response, schema, asking), headers: response.headers };
     });
@@ -85,14 +85,14 @@ export class JsonApi {
 
   /** The bytes of an answer; null for 404 and 410. */
   async bytes(path: string, asking: Asking): Promise<{ content: Buffer; mediaType: string | null } | null> {
-    return this.#within(asking, async () => {
+    return asSourceFailures(asking.signal, async () => {
       const response = await this.#send(path, asking);
       if (response.status === 404 || response.status === 410) {
-        await discard(response);
+        await discardBody(response);
         return null;
       }
       await this.#check(response);
-      const content = await readWithin(response, asking.maxBytes ?? maxJsonBytes);
+      const content = await readBody(response, asking.maxBytes ?? maxJsonBytes);
       if (content === null) {
         throw new TooLong();
       }
@@ -100,18 +100,10 @@ export class JsonApi {
     });
   }
 
-  async #within<T>({ signal }: Asking, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw requestFailure(error, signal);
-    }
-  }
-
   async #send(path: string, { signal, headers, body }: Asking): Promise<Response> {
-    const url = apiBase(this.#options.base) + path;
+    const url = withoutSlashes(this.#options.base) + path;
     const own = { accept: 'application/json', ...this.#options.headers, ...headers };
-    const secret = await authHeaders(this.#access);
+    const secret = await authorizationOf(this.#access);
     if (body === undefined) {
       return (await followRedirects(this.#access.fetch, url, { headers: own, signal }, secret)).response;
     }
@@ -125,14 +117,14 @@ export class JsonApi {
 
   async #check(response: Response): Promise<void> {
     if (response.status >= 300) {
-      const body = parse(await readWithin(response, maxErrorBytes));
+      const body = parse(await readBody(response, maxErrorBytes));
       throw this.#options.failure?.(response, body) ?? statusFailure(response);
     }
   }
 
   async #read<T>(response: Response, schema: z.ZodType<T>, { maxBytes }: Asking): Promise<T> {
     await this.#check(response);
-    const text = await readWithin(response, Math.min(maxBytes ?? maxJsonBytes, maxJsonBytes));
+    const text = await readBody(response, Math.min(maxBytes ?? maxJsonBytes, maxJsonBytes));
     if (text === null) {
       throw new TooLong();
     }

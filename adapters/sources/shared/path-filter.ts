@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { matchesPath } from './match-path.ts';
 
 const maxPatterns = 20;
 const maxPatternLength = 200;
@@ -34,7 +35,7 @@ export function pathFilter({ include, exclude }: PathPatterns): PathFilter {
   const excluded = exclude.map(partsOf);
   const matches = (list: readonly string[][], path: string) => {
     const parts = partsOf(path);
-    return list.some((pattern) => matchesParts(pattern, parts));
+    return list.some((pattern) => matchesPath(pattern, parts));
   };
   return {
     accepts: (path) => matches(included, path) && !matches(excluded, path),
@@ -47,50 +48,4 @@ function partsOf(path: string): string[] {
     .normalize('NFC')
     .split('/')
     .filter((part, index) => part !== '' || index > 0);
-}
-
-/** Row by row over the parts of the pattern, so in time of the product of both lengths at most. */
-function matchesParts(pattern: readonly string[], path: readonly string[]): boolean {
-  let reached = [true, ...path.map(() => false)];
-  for (const part of pattern) {
-    const next = path.map(() => false);
-    if (part === '**') {
-      const from = reached.indexOf(true);
-      reached = reached.map((_, at) => from !== -1 && at >= from);
-    } else {
-      path.forEach((each, at) => {
-        next[at] = reached[at] === true && matchesPart(part, each);
-      });
-      reached = [false, ...next];
-    }
-    if (!reached.includes(true)) {
-      return false;
-    }
-  }
-  return reached.at(-1) === true;
-}
-
-/** Goes back to the last `*` alone. */
-function matchesPart(pattern: string, text: string): boolean {
-  let [at, to, star, resume] = [0, 0, -1, 0];
-  while (to < text.length) {
-    if (at < pattern.length && pattern[at] === '*') {
-      star = at;
-      resume = to;
-      at += 1;
-    } else if (at < pattern.length && (pattern[at] === '?' || pattern[at] === text[to])) {
-      at += 1;
-      to += 1;
-    } else if (star !== -1) {
-      at = star + 1;
-      resume += 1;
-      to = resume;
-    } else {
-      return false;
-    }
-  }
-  while (pattern[at] === '*') {
-    at += 1;
-  }
-  return at === pattern.length;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { matchesPath } from './match-path.ts';
 
 /** A list of patterns in a scope. */
 export const patternList = (description: string) =>
@@ -19,7 +20,7 @@ export function pathFilter({ include, exclude }: PathPatterns): (path: string) =
   const [included, excluded] = [include.map(segmentsOf), exclude.map(segmentsOf)];
   return (path) => {
     const segments = path.split('/');
-    const fits = (pattern: readonly string[]) => matchesAll(pattern, segments);
+    const fits = (pattern: readonly string[]) => matchesPath(pattern, segments);
     return (included.length === 0 || included.some(fits)) && !excluded.some(fits);
   };
 }
@@ -29,7 +30,7 @@ export function folderFilter({ exclude }: PathPatterns): (folder: string) => boo
   const whole = exclude.map(segmentsOf).filter((pattern) => pattern.at(-1) === '**');
   return (folder) => {
     const segments = folder.split('/');
-    return !whole.some((pattern) => matchesAll(pattern, segments));
+    return !whole.some((pattern) => matchesPath(pattern, segments));
   };
 }
 
@@ -37,45 +38,4 @@ function segmentsOf(pattern: string): string[] {
   const whole = pattern.endsWith('/') ? `${pattern}**` : pattern;
   const segments = whole.replace(/^\//, '').split('/');
   return whole.includes('/') ? segments : ['**', ...segments];
-}
-
-/** After a mismatch only the last `**` is extended: an earlier one cannot help. */
-function matchesAll(pattern: readonly string[], segments: readonly string[]): boolean {
-  return greedy(pattern, segments, '**', (part, segment) => matchesName(part, segment));
-}
-
-function matchesName(pattern: string, name: string): boolean {
-  return greedy(
-    Array.from(pattern),
-    Array.from(name),
-    '*',
-    (part, character) => part === '?' || part === character,
-  );
-}
-
-function greedy(
-  pattern: readonly string[],
-  text: readonly string[],
-  any: string,
-  fits: (part: string, each: string) => boolean,
-): boolean {
-  let [at, from] = [0, 0];
-  let retry: { at: number; from: number } | null = null;
-  while (from < text.length) {
-    const part = pattern[at];
-    if (part === any) {
-      retry = { at: at + 1, from };
-      at += 1;
-    } else if (part !== undefined && fits(part, text[from] ?? '')) {
-      at += 1;
-      from += 1;
-    } else if (retry !== null) {
-      retry.from += 1;
-      ({ at, from } = retry);
-    } else {
-      return false;
-    }
-  }
-  while (pattern[at] === any) at += 1;
-  return at === pattern.length;
 }

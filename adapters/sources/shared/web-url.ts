@@ -19,6 +19,17 @@ function isPlainWebUrl(text: string): boolean {
   );
 }
 
+/** Any address of the web in a scope, also with a query. It holds no user name or password: scopes hold no secrets. */
+export const webAddress = z
+  .url({ protocol: /^https?$/ })
+  .max(2_000)
+  .refine(isBare, { message: 'must hold no user name and no password' });
+
+function isBare(address: string): boolean {
+  const url = URL.parse(address);
+  return url !== null && url.username === '' && url.password === '';
+}
+
 /** `SourceProvider.endpoint` of a source at a web address. */
 export function webEndpoint(address: string): { host: string; origin: string } {
   const { hostname, port, protocol, origin } = new URL(address);

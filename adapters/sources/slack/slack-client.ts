@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
-import { apiBase } from '../shared/api-base.ts';
 import { JsonApi } from '../shared/json-api.ts';
 import { SlackError } from './failure.ts';
+import { withoutSlashes } from '../shared/web-url.ts';
 import {
   answer,
   channelInfo,
@@ -38,7 +38,7 @@ export class SlackClient {
   /** Asks whether the token is valid. */
   async authenticate(signal: AbortSignal): Promise<string> {
     const { url } = await this.#call('auth.test', {}, workspace, signal);
-    this.#workspace = apiBase(url);
+    this.#workspace = withoutSlashes(url);
     return this.#workspace;
   }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pathFilterFields } from '../shared/path-filter.ts';
-import { hostOf, webAddress } from '../shared/web-address.ts';
+import { webAddress, webEndpoint } from '../shared/web-url.ts';
 import { defineProvider } from '../provider.ts';
 import { WebSource } from './web-source.ts';
 
@@ -28,6 +28,6 @@ export const webProvider = defineProvider<z.infer<typeof scope>>({
   credentialKinds: [],
   credentialRequired: false,
   detects: { changes: 'request', deletions: 'listing', readers: false },
-  endpoint: ({ start_urls: [first = ''] }) => ({ host: hostOf(first), origin: null }),
+  endpoint: ({ start_urls: [first = ''] }) => ({ ...webEndpoint(first), origin: null }),
   open: (parsed, { fetch }) => new WebSource(parsed, fetch),
 });

@@ -8,7 +8,7 @@ import {
 } from '#domain/knowledge/connectors/source.ts';
 import type { PathPatterns } from '../shared/path-filter.ts';
 import { discardBody, readBody } from '../shared/bounded-body.ts';
-import { requestFailure, statusFailure } from '../shared/http-failure.ts';
+import { asSourceFailures, statusFailure } from '../shared/http-failure.ts';
 import { crawlPage } from './crawl-page.ts';
 import { Frontier } from './frontier.ts';
 import { listSitemapPage, loadSitemap, sitemapsOf, type SitemapListing } from './list-sitemaps.ts';
@@ -43,7 +43,7 @@ export class WebSource implements Source {
   }
 
   check(signal: AbortSignal): Promise<void> {
-    return this.#run(signal, async () => {
+    return asSourceFailures(signal, async () => {
       if (this.#scope.mode === 'sitemap') {
         const sitemaps = await sitemapsOf(this.#client, this.#site, signal);
         for (const address of sitemaps.slice(0, checkedStarts)) {
@@ -68,7 +68,7 @@ export class WebSource implements Source {
   }
 
   list({ cursor }: ListInput, signal: AbortSignal): Promise<SourcePage> {
-    return this.#run(signal, async () => {
+    return asSourceFailures(signal, async () => {
       const kept = cursor !== null && this.#kept?.cursor === cursor ? this.#kept.state : null;
       // After a failure the same cursor is read again.
       this.#kept = null;
@@ -85,7 +85,7 @@ export class WebSource implements Source {
   }
 
   fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    return this.#run(signal, async () => {
+    return asSourceFailures(signal, async () => {
       const address = this.#addressOf(ref);
       if (address === null) {
         return { kind: 'gone' };
@@ -111,7 +111,7 @@ export class WebSource implements Source {
 
   /** A page that robots.txt forbids, that was moved, or that names another page as its canonical one, is no document. */
   exists(ref: string, signal: AbortSignal): Promise<boolean> {
-    return this.#run(signal, async () => {
+    return asSourceFailures(signal, async () => {
       const address = this.#addressOf(ref);
       const answer = address === null ? null : await this.#client.follow(address, signal);
       if (answer?.kind !== 'answer') {
@@ -146,15 +146,6 @@ export class WebSource implements Source {
   #addressOf(ref: string): string | null {
     const address = this.#site.resolve(ref, ref);
     return address !== null && this.#site.accepts(address) ? address : null;
-  }
-
-  /** @throws SourceFailure and the signal's reason, nothing else */
-  async #run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw requestFailure(error, signal);
-    }
   }
 }
 

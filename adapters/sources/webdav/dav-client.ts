@@ -1,7 +1,7 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { followRedirects, type Followed } from '../shared/follow-redirects.ts';
 import { statusFailure } from '../shared/http-failure.ts';
-import { discard, readWithin } from '../shared/read-within.ts';
+import { discardBody, readBody } from '../shared/bounded-body.ts';
 import { withoutSlashes } from '../shared/web-url.ts';
 import { decodeHref, encodePath, type DavPath } from './hrefs.ts';
 import type { DavResponse } from './multistatus.ts';
@@ -77,17 +77,17 @@ export class DavClient {
       this.#authorization,
     );
     if (response.status === 404 || response.status === 410) {
-      await discard(response);
+      await discardBody(response);
       return null;
     }
     if (response.status !== 207) {
-      await discard(response);
+      await discardBody(response);
       if (response.status === 403) throw new DavForbidden();
       throw [405, 501].includes(response.status) || response.status < 400
         ? new SourceFailure('scope_invalid', 'The address does not speak WebDAV.')
         : statusFailure(response);
     }
-    const xml = await readWithin(response, maxAnswerBytes);
+    const xml = await readBody(response, maxAnswerBytes);
     if (xml === null) {
       throw new SourceFailure('source_invalid', 'The list of one folder exceeds 16 MiB.');
     }

@@ -15,8 +15,9 @@ export const webdavProvider = defineProvider({
   detects: { changes: 'listing', deletions: 'listing', readers: false },
   scope: webdavScope,
   endpoint: ({ base_url: baseUrl }) => webEndpoint(baseUrl),
-  open: (scope, { fetch, credential, use }) => {
-    const authorization = authorizationOf(credential);
+  open: async (scope, access) => {
+    const { fetch, use } = access;
+    const authorization = await authorizationOf(access);
     const { tenantId } = use;
     return new WebdavSource(
       new DavClient(fetch, { baseUrl: scope.base_url, authorization, tenantId }),

@@ -7,9 +7,9 @@ import {
   type Source,
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
-import { requestFailure, statusFailure } from '../shared/http-failure.ts';
+import { asSourceFailures, statusFailure } from '../shared/http-failure.ts';
 import { folderFilter, pathFilter } from '../shared/path-patterns.ts';
-import { discard, readWithin } from '../shared/read-within.ts';
+import { discardBody, readBody } from '../shared/bounded-body.ts';
 import { DavForbidden, type DavClient } from './dav-client.ts';
 import { etagOf, listingOf, type FolderListing } from './folder-listing.ts';
 import type { WebdavScope } from './scope.ts';
@@ -37,14 +37,14 @@ export class WebdavSource implements Source {
   }
 
   check(signal: AbortSignal): Promise<void> {
-    return within(signal, async () => {
+    return asSourceFailures(signal, async () => {
       const found = await this.#client.folder(this.#root, 0, signal);
       if (found === null || listingOf(found) === null) throw noFolder();
     });
   }
 
   list({ cursor }: ListInput, signal: AbortSignal): Promise<SourcePage> {
-    return within(signal, async () => {
+    return asSourceFailures(signal, async () => {
       if (cursor === null) this.#kept.clear();
       const below = (path: string) => (this.#root === '' ? path : path.slice(this.#root.length + 1));
       const { files, next, truncated } = await walkOn(cursor === null ? null : parsePosition(cursor), {
@@ -73,17 +73,17 @@ export class WebdavSource implements Source {
   }
 
   fetch({ ref, version, mediaType, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    return within<Fetched>(signal, async () => {
+    return asSourceFailures<Fetched>(signal, async () => {
       const { response, url } = await this.#client.content(ref, etagOf(version), signal);
       const type = response.headers.get('content-type');
       const isPage = type?.startsWith('text/html') === true && mediaType?.startsWith('text/html') !== true;
       if (response.status === 200 && !url.endsWith('/') && (url === this.#client.address(ref) || !isPage)) {
-        const content = await readWithin(response, maxBytes);
+        const content = await readBody(response, maxBytes);
         return content === null
           ? { kind: 'skipped', code: 'too_large' }
           : { kind: 'content', content, mediaType: type, version: null };
       }
-      await discard(response);
+      await discardBody(response);
       switch (response.status) {
         case 304:
           return { kind: 'unchanged' };
@@ -107,7 +107,7 @@ export class WebdavSource implements Source {
   }
 
   exists(ref: string, signal: AbortSignal): Promise<boolean> {
-    return within(signal, async () => {
+    return asSourceFailures(signal, async () => {
       try {
         const found = await this.#client.file(ref, signal);
         return found !== null && found.responses.some(({ isFolder, status }) => !isFolder && status < 300);
@@ -136,13 +136,4 @@ export class WebdavSource implements Source {
 
 function noFolder(): SourceFailure {
   return new SourceFailure('scope_invalid', 'The server has no folder of this path.');
-}
-
-async function within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  try {
-    signal.throwIfAborted();
-    return await work();
-  } catch (error) {
-    throw requestFailure(error, signal);
-  }
 }
