@@ -2,9 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } 
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
-import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
-import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
+import { createSourceCatalogue } from '#adapters/sources/create-source-catalogue.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
@@ -46,18 +44,14 @@ export function copyDocuments(folder: string): void {
  * Synchronises the folder by the demo's connector, which is created at the first start. Documents that an earlier
  * version has uploaded itself are deleted then.
  */
-export async function synchroniseDocuments(
-  inSpace: InSpace,
-  collectionId: string,
-  roots: ReadonlyMap<string, string>,
-): Promise<void> {
+export async function synchroniseDocuments(inSpace: InSpace, collectionId: string): Promise<void> {
   await inSpace(async (ctx) => {
     const known = await ctx.em.findOne(Connector, { collectionId, providerSlug: 'filesystem' });
     if (known === null) {
       for (const { id } of await ctx.em.find(Document, { collectionId })) {
         await deleteDocument(ctx, { collectionId, documentId: id });
       }
-      await createConnector(ctx, providersOf(roots), {
+      await createConnector(ctx, createSourceCatalogue(), {
         collectionId,
         providerSlug: 'filesystem',
         scopeConfig: { root },
@@ -91,17 +85,6 @@ export async function waitUntilSynchronised(
       return;
     }
   }
-}
-
-/** Only scopes are read with it: it reaches no source. */
-function providersOf(roots: ReadonlyMap<string, string>) {
-  return createSourceProviders({
-    fetch: createGuardedFetch([]),
-    connect: createGuardedConnect([]),
-    roots,
-    openCredential: () => Promise.resolve(null),
-    stored: { read: () => Promise.reject(new Error('The demo uses no credential.')), refused: () => {} },
-  });
 }
 
 /** README, contribution guide and everything in docs/ that is Markdown. */

@@ -44,11 +44,12 @@ export async function demo(options: DemoOptions): Promise<void> {
     await seedSignIn(session, space.id);
     const collectionId = await inSpace(session, space.id, seedCollection);
     const inDemo: InSpace = (work) => inSpace(session, space.id, work);
-    const roots = namedRoots(process.env.CONNECTOR_ROOTS?.split(',').filter(Boolean) ?? []);
-    const folder = roots.get('documentation');
+    const folder = namedRoots(process.env.CONNECTOR_ROOTS?.split(',').filter(Boolean) ?? []).get(
+      'documentation',
+    );
     if (folder !== undefined) {
       copyDocuments(folder);
-      await synchroniseDocuments(inDemo, collectionId, roots);
+      await synchroniseDocuments(inDemo, collectionId);
     }
     const record = {
       tenant_id: tenantId,

@@ -2,7 +2,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { requireUsable } from '#domain/capabilities/credentials/usable-credential.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import type { Connector } from './connector.entity.ts';
-import type { ProviderDescription, SourceProviders, SourceUse } from './source-providers.ts';
+import type { ProviderDescription, SourceCatalogue, SourceUse } from './source-providers.ts';
 
 export interface GivenSource {
   providerSlug: string;
@@ -19,7 +19,7 @@ const maxScope = 65_536;
  */
 export async function requireSource(
   ctx: Context,
-  providers: SourceProviders,
+  providers: SourceCatalogue,
   { providerSlug, scopeConfig, credentialId }: GivenSource,
   spaceId: string,
 ): Promise<unknown> {
@@ -42,7 +42,7 @@ export async function requireSource(
   return scope;
 }
 
-export function requireProvider(providers: SourceProviders, slug: string): ProviderDescription {
+export function requireProvider(providers: SourceCatalogue, slug: string): ProviderDescription {
   const provider = providers.find(slug);
   if (provider === null) {
     const known = providers.list().map((each) => each.slug);

@@ -12,7 +12,7 @@ import { Connector } from './connector.entity.ts';
 import { eventOf } from './connector-event.ts';
 import { findConnector } from './find-connector.ts';
 import { queueRun } from './queue-run.ts';
-import type { SourceProviders } from './source-providers.ts';
+import type { SourceCatalogue } from './source-providers.ts';
 import { requireSchedule, type SyncSchedule } from './sync-schedule.ts';
 
 export interface CreateConnector extends GivenSource {
@@ -31,7 +31,7 @@ const maxConnectors = 100;
  */
 export async function createConnector(
   ctx: Context,
-  providers: SourceProviders,
+  providers: SourceCatalogue,
   input: CreateConnector,
 ): Promise<{ connector: Connector; replayed: boolean }> {
   const { caller, em } = ctx;

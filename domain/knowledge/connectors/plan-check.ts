@@ -3,7 +3,7 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { findCollection } from '#domain/knowledge/collections/find-collection.ts';
 import { requireSource, sourceOf, type GivenSource } from './connector-spec.ts';
-import type { SourceProviders, SourceUse } from './source-providers.ts';
+import type { SourceCatalogue, SourceUse } from './source-providers.ts';
 import { requireSchedule, type SyncSchedule } from './sync-schedule.ts';
 
 /**
@@ -12,7 +12,7 @@ import { requireSchedule, type SyncSchedule } from './sync-schedule.ts';
  */
 export async function planCheck(
   ctx: Context,
-  providers: SourceProviders,
+  providers: SourceCatalogue,
   input: GivenSource & { collectionId: string; syncSchedule: SyncSchedule | null },
 ): Promise<SourceUse> {
   const { tenantId, principalId } = ctx.caller;

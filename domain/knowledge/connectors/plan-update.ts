@@ -6,7 +6,7 @@ import { requireSource, sourceOf } from './connector-spec.ts';
 import type { Connector } from './connector.entity.ts';
 import { isRunnable } from './connector-status.ts';
 import { findConnector, type ConnectorRef } from './find-connector.ts';
-import type { SourceProviders, SourceUse } from './source-providers.ts';
+import type { SourceCatalogue, SourceUse } from './source-providers.ts';
 import { requireSchedule, type SyncSchedule } from './sync-schedule.ts';
 
 export interface ConnectorChange extends ConnectorRef {
@@ -37,7 +37,7 @@ export interface ResolvedChange {
  */
 export async function resolveChange(
   ctx: Context,
-  providers: SourceProviders,
+  providers: SourceCatalogue,
   connector: Connector,
   change: ConnectorChange,
 ): Promise<ResolvedChange> {
@@ -87,7 +87,7 @@ const asStored = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) 
  */
 export async function planUpdate(
   ctx: Context,
-  providers: SourceProviders,
+  providers: SourceCatalogue,
   change: ConnectorChange,
 ): Promise<SourceUse | null> {
   authorize(ctx.caller, 'connectors.update');

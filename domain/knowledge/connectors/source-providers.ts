@@ -36,8 +36,8 @@ export interface SourceUse {
   credentialId: string | null;
 }
 
-/** The port to sources of documents; implemented in adapters/sources. */
-export interface SourceProviders {
+/** What connectors can be of: enough to describe and to validate one, without reaching any source. */
+export interface SourceCatalogue {
   /** In a fixed order. */
   list(): readonly ProviderDescription[];
   find(slug: string): ProviderDescription | null;
@@ -48,6 +48,10 @@ export interface SourceProviders {
   parseScope(slug: string, scopeConfig: unknown): unknown;
   /** `host:port` for the shared rate limit, and the origin that a credential must be bound to; null: no such thing. */
   endpoint(slug: string, scopeConfig: unknown): { host: string | null; origin: string | null };
+}
+
+/** The port to sources of documents; implemented in adapters/sources. */
+export interface SourceProviders extends SourceCatalogue {
   /** @throws SourceFailure, also where the credential cannot be used */
   open(use: SourceUse): Promise<Source>;
 }

@@ -9,7 +9,7 @@ import { isRunnable } from './connector-status.ts';
 import { lockConnector } from './find-connector.ts';
 import { requireChecked, resolveChange, type ConnectorChange } from './plan-update.ts';
 import { queueRun } from './queue-run.ts';
-import type { SourceProviders, SourceUse } from './source-providers.ts';
+import type { SourceCatalogue, SourceUse } from './source-providers.ts';
 
 /**
  * Changes scope, credential, schedule or status. A connector that becomes `active` begins a run; pausing
@@ -19,7 +19,7 @@ import type { SourceProviders, SourceUse } from './source-providers.ts';
  */
 export async function updateConnector(
   ctx: Context,
-  providers: SourceProviders,
+  providers: SourceCatalogue,
   change: ConnectorChange,
   checked?: SourceUse | null,
 ): Promise<Connector> {
