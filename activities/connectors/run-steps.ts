@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { sourceOf } from '#domain/knowledge/connectors/connector-spec.ts';
 import { findRunning, RunEnded, type RunningRun } from '#domain/knowledge/synchronisation/running-run.ts';
 import { pauseHost, takeRequests } from '#domain/knowledge/synchronisation/source-pace.ts';
 import type { SourceProviders } from '#domain/knowledge/connectors/source-providers.ts';
@@ -40,24 +42,10 @@ export async function withSource<T>(
   let host: string | null = null;
   try {
     const running = await unitOfWork.inTenant(tenantId, (em) => findRunning(em, runId));
-    const {
-      id: connectorId,
-      spaceId,
-      principalId,
-      providerSlug,
-      scopeConfig,
-      credentialId,
-    } = running.connector;
-    ({ host } = sources.endpoint(providerSlug, scopeConfig));
-    source = await sources.open({
-      tenantId,
-      spaceId,
-      principalId,
-      connectorId,
-      providerSlug,
-      scopeConfig,
-      credentialId: credentialId ?? null,
-    });
+    const { connector } = running;
+    const settings = { scopeConfig: connector.scopeConfig, credentialId: connector.credentialId ?? null };
+    ({ host } = sources.endpoint(connector.providerSlug, connector.scopeConfig));
+    source = await sources.open(sourceOf(connector, settings));
     const pace = async (count: number, signal: AbortSignal): Promise<void> => {
       if (host === null || count === 0) {
         return;
@@ -125,12 +113,6 @@ function failureOf(failure: SourceFailure): ApplicationFailure {
 
 /** @throws the signal's reason */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
   signal.throwIfAborted();
-  if (ms > 0) {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-    });
-    signal.throwIfAborted();
-  }
 }

@@ -35,7 +35,7 @@ const schema = defineEntity({
     /** The active embedding generation lacks vectors of the document. */
     embeddingPending: p.boolean().default(false),
     metadata: p.json<Record<string, string>>().defaultRaw("'{}'"),
-    /** Who may read it at its source; null: the source has no such rights. See `readersOf`. */
+    /** Who may read it at its source; null: the source has no such rights. See `listedColumns`. */
     sourceReaders: p.array().nullable(),
     createdBy: p.uuid(),
     createdAt: p.datetime().defaultRaw('now()'),

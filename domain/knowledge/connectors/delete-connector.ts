@@ -5,6 +5,7 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { cancelRuns } from './cancel-runs.ts';
 import type { Connector } from './connector.entity.ts';
 import { eventOf } from './connector-event.ts';
+import { expectWithin } from './expect-within.ts';
 import { lockConnector, type ConnectorRef } from './find-connector.ts';
 
 /**
@@ -25,10 +26,7 @@ export async function deleteConnector(
   connector.become('deleting');
   connector.retainDocuments = input.retainDocuments;
   await em.flush();
-  await em.execute('update connectors set due_at = now() where tenant_id = ? and id = ?', [
-    connector.tenantId,
-    connector.id,
-  ]);
+  await expectWithin(em, connector, 0);
   await cancelRuns(ctx, connector);
   const metadata = { retain_documents: input.retainDocuments };
   await recordEvent(em, caller, eventOf('collection.connector_deleted', connector, { metadata }));

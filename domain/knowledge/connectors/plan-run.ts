@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { Connector } from './connector.entity.ts';
 import { isRunnable } from './connector-status.ts';
+import { expectWithin } from './expect-within.ts';
 import { queueRun } from './queue-run.ts';
 import { SyncRun } from './sync-run.entity.ts';
 import { nextRuns } from './sync-schedule.ts';
@@ -53,7 +54,7 @@ export async function planRun(em: EntityManager, connectorId: string): Promise<P
   const due = await nextDue(em, connector);
   if (due !== null && due <= now) {
     const request = { trigger: 'schedule', mode: 'incremental', createdBy: null } as const;
-    return begin(em, connector, (await queueRun(em, connector, request)).run, now);
+    return begin(em, connector, await queueRun(em, connector, request), now);
   }
   const waitMs = due === null ? null : due.getTime() - now.getTime();
   await expectWithin(em, connector, waitMs === null ? null : Math.ceil(waitMs / 1_000) + graceSeconds);
@@ -77,16 +78,4 @@ async function begin(em: EntityManager, connector: Connector, run: SyncRun, now:
   await em.flush();
   await expectWithin(em, connector, graceSeconds);
   return { is: 'run', runId: run.id };
-}
-
-/** After so many seconds without a sign of life, the sweep wakes the connector's actor. */
-export async function expectWithin(
-  em: EntityManager,
-  { tenantId, id }: Pick<Connector, 'tenantId' | 'id'>,
-  seconds: number | null,
-): Promise<void> {
-  await em.execute(
-    'update connectors set due_at = now() + make_interval(secs => ?) where tenant_id = ? and id = ?',
-    [seconds, tenantId, id],
-  );
 }

@@ -43,7 +43,7 @@ export async function requestSync(
     );
   }
   const { tenantId, principalId } = ctx.caller;
-  const { run } = await queueRun(ctx.em, connector, {
+  const run = await queueRun(ctx.em, connector, {
     trigger: 'manual',
     mode: input.mode,
     confirmDeletions: input.confirmDeletions,

@@ -5,6 +5,7 @@ import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
 import type { Chunk } from './document-extractor.ts';
+import { insertPassages } from './insert-passages.ts';
 
 /** The passages of a reading. */
 export interface StoredPassages {
@@ -39,7 +40,8 @@ export async function storePassages(em: EntityManager, reading: Reading): Promis
     document.id,
     generation,
   ]);
-  await insertChunks(em, document, reading.chunks);
+  const collection = await em.findOneOrFail(Collection, { id: document.collectionId });
+  await insertPassages(em, collection, [{ documentId: document.id, generation, chunks: reading.chunks }]);
   document.replacePassages(reading.readingId, reading.chunks.length, await databaseNow(em));
   await em.flush();
   await em.execute('delete from chunk_vectors where tenant_id = ? and document_id = ? and generation < ?', [
@@ -57,23 +59,4 @@ export async function lockForReading(em: EntityManager, documentId: string): Pro
     return null;
   }
   return em.findOne(Document, { id: documentId }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
-}
-
-async function insertChunks(em: EntityManager, document: Document, chunks: readonly Chunk[]): Promise<void> {
-  const collection = await em.findOneOrFail(Collection, { id: document.collectionId });
-  const rows = chunks.map((chunk, position) => ({ position, ...chunk }));
-  await em.execute(
-    `insert into chunks (tenant_id, document_id, generation, position, collection_id, heading, text, start_offset, end_offset, page, anchor, config)
-     select ?, ?, ?, position, ?, heading, text, start, "end", page, anchor, ?::regconfig
-     from jsonb_to_recordset(?::jsonb)
-       as r(position integer, heading text, text text, start integer, "end" integer, page integer, anchor text)`,
-    [
-      document.tenantId,
-      document.id,
-      document.nextGeneration(),
-      collection.id,
-      collection.textSearchConfig,
-      JSON.stringify(rows),
-    ],
-  );
 }

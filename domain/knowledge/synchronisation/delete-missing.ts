@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { forgetDocuments } from './store-documents.ts';
+import { forgetDocuments } from './forget-documents.ts';
 import { lockRunning, type RunningRun } from './running-run.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 

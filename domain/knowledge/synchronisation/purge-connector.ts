@@ -2,8 +2,8 @@ import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
 import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
-import { forgetDocuments } from './store-documents.ts';
-import { expectWithin } from '#domain/knowledge/connectors/plan-run.ts';
+import { forgetDocuments } from './forget-documents.ts';
+import { expectWithin } from '#domain/knowledge/connectors/expect-within.ts';
 import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { finishRun } from '#domain/knowledge/connectors/finish-run.ts';
 

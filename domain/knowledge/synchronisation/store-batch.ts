@@ -2,10 +2,12 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import type { KnownDocument } from './known-documents.ts';
-import { expectWithin } from '#domain/knowledge/connectors/plan-run.ts';
+import { expectWithin } from '#domain/knowledge/connectors/expect-within.ts';
+import { forgetDocuments } from './forget-documents.ts';
 import { lockRunning, type RunningRun } from './running-run.ts';
 import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
-import { forgetDocuments, storeDocuments, updateListed, type ReadContent } from './store-documents.ts';
+import { storeDocuments, type ReadContent } from './store-documents.ts';
+import { updateListed } from './update-listed.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { maxSyncErrors, type SyncError } from '#domain/knowledge/connectors/sync-status.ts';
 

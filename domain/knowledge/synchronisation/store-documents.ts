@@ -5,10 +5,11 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import type { Chunk } from '#domain/knowledge/ingestion/document-extractor.ts';
+import { insertPassages } from '#domain/knowledge/ingestion/insert-passages.ts';
 import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import type { KnownDocument } from './known-documents.ts';
-import type { ListedDocument, SourceReaders } from '#domain/knowledge/connectors/source.ts';
-import { sourceFilename } from './source-filename.ts';
+import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
+import { listedColumns } from './listed-columns.ts';
 
 /** The content of a document with its passages. */
 export interface ReadContent {
@@ -51,12 +52,16 @@ export async function storeDocuments(
     connector,
     rows.filter(({ id }) => !isKnown.has(id)),
   );
-  await replaceDocuments(
+  const replaced = await replaceDocuments(
     em,
     connector,
     rows.filter(({ id }) => isKnown.has(id)),
   );
-  await insertPassages(em, connector, stored, ids);
+  const passages = stored.map(({ listed, read: { chunks } }) => {
+    const documentId = ids.get(listed.ref) ?? '';
+    return { documentId, generation: replaced.get(documentId) ?? firstGeneration, chunks };
+  });
+  await insertPassages(em, await em.findOneOrFail(Collection, { id: connector.collectionId }), passages);
   return ids;
 }
 
@@ -79,23 +84,8 @@ async function storeContents(
   return keys;
 }
 
-/** Deletes documents with their passages. */
-export async function forgetDocuments(
-  em: EntityManager,
-  tenantId: string,
-  ids: readonly string[],
-): Promise<number> {
-  if (ids.length === 0) {
-    return 0;
-  }
-  const [row] = await em.execute<{ n: number }[]>(
-    `with gone as (delete from documents where tenant_id = ?
-       and id in (select jsonb_array_elements_text(?::jsonb)::uuid) returning 1)
-     select count(*)::int as n from gone`,
-    [tenantId, JSON.stringify(ids)],
-  );
-  return row?.n ?? 0;
-}
+/** Of a new document's passages. */
+const firstGeneration = 1;
 
 type Row = ReturnType<typeof rowOf>;
 
@@ -105,62 +95,13 @@ const recordset = `jsonb_to_recordset(?::jsonb) as r(id uuid, filename text, med
 function rowOf(connector: Connector, { listed, read }: Stored, { id, key }: { id: string; key: string }) {
   return {
     id,
-    filename: sourceFilename(listed.name),
+    ...listedColumns(connector, listed),
     media_type: read.mediaType,
     content_key: key,
     content_hash: read.contentHash,
     byte_size: read.content.byteLength,
     chunk_count: read.chunks.length,
-    metadata: metadataOf(connector, listed.url),
-    source_readers: listed.readers === undefined ? null : readersOf(connector, listed.readers),
   };
-}
-
-/** Content that is unchanged may have another name, address or other readers. */
-export async function updateListed(
-  em: EntityManager,
-  connector: Connector,
-  unchanged: readonly { listed: ListedDocument; known: KnownDocument }[],
-): Promise<void> {
-  const rows = unchanged.flatMap(({ listed: { name, url, readers }, known: { documentId: id } }) =>
-    id === null
-      ? []
-      : [
-          {
-            id,
-            filename: sourceFilename(name),
-            metadata: metadataOf(connector, url),
-            source_readers: readers === undefined ? null : readersOf(connector, readers),
-          },
-        ],
-  );
-  if (rows.length > 0) {
-    await em.execute(
-      `update documents d set filename = r.filename, metadata = r.metadata,
-         source_readers = coalesce(r.source_readers, d.source_readers),
-         updated_at = case when (d.filename, d.metadata) is distinct from (r.filename, r.metadata) then now() else d.updated_at end
-       from jsonb_to_recordset(?::jsonb) as r(id uuid, filename text, metadata jsonb, source_readers text[])
-       where d.tenant_id = ? and d.id = r.id
-         and ((d.filename, d.metadata) is distinct from (r.filename, r.metadata)
-           or d.source_readers is distinct from coalesce(r.source_readers, d.source_readers))`,
-      [JSON.stringify(rows), connector.tenantId],
-    );
-  }
-}
-
-const metadataOf = ({ providerSlug }: Connector, url: string | null) => ({
-  source: providerSlug,
-  ...(url === null ? {} : { url }),
-});
-
-/** As `documents.source_readers` stores them. */
-export function readersOf({ id }: Pick<Connector, 'id'>, readers: SourceReaders): string[] {
-  return readers === 'public'
-    ? ['public']
-    : [
-        ...readers.addresses.map((address) => `address:${address.toLowerCase()}`),
-        ...readers.groups.map((group) => `group:${id}:${group}`),
-      ];
 }
 
 async function insertDocuments(em: EntityManager, connector: Connector, rows: readonly Row[]): Promise<void> {
@@ -170,19 +111,20 @@ async function insertDocuments(em: EntityManager, connector: Connector, rows: re
   await em.execute(
     `insert into documents (tenant_id, id, collection_id, filename, media_type, status, content_key, content_hash,
        byte_size, chunk_count, generation, embedding_pending, metadata, source_readers, created_by)
-     select ?, r.id, ?, r.filename, r.media_type, 'ready', r.content_key, r.content_hash, r.byte_size, r.chunk_count, 1,
+     select ?, r.id, ?, r.filename, r.media_type, 'ready', r.content_key, r.content_hash, r.byte_size, r.chunk_count, ${firstGeneration},
        true, r.metadata, r.source_readers, ? from ${recordset}`,
     [connector.tenantId, connector.collectionId, connector.principalId, JSON.stringify(rows)],
   );
 }
 
+/** @returns the generation of each */
 async function replaceDocuments(
   em: EntityManager,
   connector: Connector,
   rows: readonly Row[],
-): Promise<void> {
+): Promise<Map<string, number>> {
   if (rows.length === 0) {
-    return;
+    return new Map();
   }
   const { tenantId } = connector;
   const ids = JSON.stringify(rows.map(({ id }) => id));
@@ -202,39 +144,18 @@ async function replaceDocuments(
      where o.tenant_id = ? and o.key in (select d.content_key from documents d where d.tenant_id = ? and d.id in ${given})`,
     [tenantId, tenantId, ids],
   );
-  await em.execute(
+  const replaced = await em.execute<{ id: string; generation: number }[]>(
     `update documents d set filename = r.filename, media_type = r.media_type, content_key = r.content_key,
        content_hash = r.content_hash, byte_size = r.byte_size, chunk_count = r.chunk_count, metadata = r.metadata,
        source_readers = r.source_readers, status = 'ready', failure_code = null, generation = d.generation + 1,
        stale_since = now(), ingested_by = null, embedded_count = 0, embedding_pending = true, embedding_error = null,
        updated_at = now()
-     from ${recordset} where d.tenant_id = ? and d.id = r.id`,
+     from ${recordset} where d.tenant_id = ? and d.id = r.id returning d.id, d.generation`,
     [JSON.stringify(rows), tenantId],
   );
   await em.execute(`delete from chunk_vectors where tenant_id = ? and document_id in ${given}`, [
     tenantId,
     ids,
   ]);
-}
-
-async function insertPassages(
-  em: EntityManager,
-  connector: Connector,
-  stored: readonly Stored[],
-  ids: ReadonlyMap<string, string>,
-): Promise<void> {
-  const { textSearchConfig } = await em.findOneOrFail(Collection, { id: connector.collectionId });
-  const rows = stored.flatMap(({ listed, read }) =>
-    read.chunks.map((chunk, position) => ({ document_id: ids.get(listed.ref), position, ...chunk })),
-  );
-  await em.execute(
-    `insert into chunks (tenant_id, document_id, generation, position, collection_id, heading, text, start_offset,
-       end_offset, page, anchor, config)
-     select d.tenant_id, d.id, d.generation, r.position, d.collection_id, r.heading, r.text, r.start, r."end", r.page,
-       r.anchor, ?::regconfig
-     from jsonb_to_recordset(?::jsonb) as r(document_id uuid, position integer, heading text, text text, start integer,
-       "end" integer, page integer, anchor text)
-     join documents d on d.tenant_id = ? and d.id = r.document_id`,
-    [textSearchConfig, JSON.stringify(rows), connector.tenantId],
-  );
+  return new Map(replaced.map(({ id, generation }) => [id, generation]));
 }

@@ -1,7 +1,7 @@
 import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
-import { expectWithin } from '#domain/knowledge/connectors/plan-run.ts';
+import { expectWithin } from '#domain/knowledge/connectors/expect-within.ts';
 import { reportStale } from '#domain/knowledge/connectors/report-stale.ts';
 import { listedSweep } from './listed-sweep.ts';
 
