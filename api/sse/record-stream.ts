@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { answerFor } from '../errors.ts';
+import { beginStream } from './begin-stream.ts';
 import type { OpenStreams } from './response-stream.ts';
 
 /** At most one event in this time. */
@@ -39,14 +40,7 @@ export function streamRecord(
   reply: FastifyReply,
   options: RecordStreamOptions,
 ): void {
-  reply.hijack();
-  const { raw } = reply;
-  raw.writeHead(200, {
-    ...reply.getHeaders(),
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-cache, no-transform',
-    'X-Accel-Buffering': 'no',
-  } as Record<string, string>);
+  const raw = beginStream(reply);
   const stop = new AbortController();
   const breakOff = () => stop.abort();
   const timer = setTimeout(breakOff, options.maxMs);

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { eventHead, isTerminalType } from '#domain/responses/record/stream-events.ts';
 import { answerFor } from '../errors.ts';
+import { beginStream } from './begin-stream.ts';
 import type { Restorer } from './restorer.ts';
 import type { Attachment, StreamHub } from './stream-hub.ts';
 
@@ -42,15 +43,7 @@ export function streamResponse(
   const { responseId, render = asStored, restorer, maxMs } = options;
   // Clients of OpenAI parse every blank line after an id as an event, also a blank line after a comment.
   const aside = options.render === undefined ? '\n\n' : '\n';
-  reply.hijack();
-  const { raw } = reply;
-  raw.writeHead(200, {
-    ...reply.getHeaders(),
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-cache, no-transform',
-    'X-Accel-Buffering': 'no',
-    'X-Response-Id': responseId,
-  } as Record<string, string>);
+  const raw = beginStream(reply, { 'X-Response-Id': responseId });
 
   let ended = false;
   let blockedSince: number | null = null;
