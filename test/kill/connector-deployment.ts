@@ -1,8 +1,13 @@
-import { Client } from 'pg';
 import { openWorld, type KnowledgeWorld } from '../support/knowledge-world.ts';
 import { masterKey, startStack, type Stack } from '../support/stack.ts';
 import { prepareTemplate } from '../support/test-servers.ts';
-import { startFileTemporal, startOwnPostgres, temporaryFolder, type Deployment } from './deployment.ts';
+import {
+  queryOf,
+  startFileTemporal,
+  startOwnPostgres,
+  temporaryFolder,
+  type Deployment,
+} from './deployment.ts';
 
 /** Workers and servers of one run of connectors; use cases act in this process, and relays send their messages. */
 export interface ConnectorDeployment extends Pick<Deployment, 'postgres' | 'temporal' | 'query'> {
@@ -40,16 +45,7 @@ export async function deployConnectors(egress: readonly string[]): Promise<Conne
       env: { EGRESS_ALLOW: egress.join(',') },
     });
     undo.push(() => stack.stop());
-    const query = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> => {
-      const client = new Client({ connectionString: database.adminUrl });
-      client.on('error', () => undefined);
-      await client.connect();
-      try {
-        return (await client.query<Row>(text, values)).rows;
-      } finally {
-        await client.end().catch(() => undefined);
-      }
-    };
+    const query = queryOf(database.adminUrl);
     return { postgres, temporal, stack, world, query, stop };
   } catch (error) {
     await stop();

@@ -17,12 +17,12 @@ export interface ConnectorOptions {
   say: (line: string) => void;
 }
 
-type Form = Pick<ConnectorOptions, 'documents' | 'edits' | 'rounds' | 'pauseMs'>;
+export type ConnectorForm = Pick<ConnectorOptions, 'documents' | 'edits' | 'rounds' | 'pauseMs'>;
 
 const times = (count: number, kind: ConnectorStrike): ConnectorStrike[] => Array(count).fill(kind);
 
 /** 60 kills: in each of 30 rounds a worker that holds a run, and one more. */
-export function longConnectors(random: () => number): Form {
+export function longConnectors(random: () => number): ConnectorForm {
   const others = [...times(12, 'anywhere'), ...times(9, 'postgres'), ...times(9, 'temporal')];
   return {
     documents: 250,
@@ -33,7 +33,7 @@ export function longConnectors(random: () => number): Form {
   };
 }
 
-export const shortConnectors: Form = {
+export const shortConnectors: ConnectorForm = {
   documents: 110,
   edits: { added: 10, changed: 30, moved: 6, removed: 6 },
   rounds: [

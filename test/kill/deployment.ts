@@ -118,21 +118,26 @@ export async function deploy({ parts, egress = [], ...size }: DeploymentSize): P
       await tools.control({ delay_ms: toolDelayMs });
       await registerTools(call, throughRelay(tools.url, relays.tool));
     }
-    const query = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> => {
-      const client = new Client({ connectionString: database.adminUrl });
-      client.on('error', () => undefined);
-      await client.connect();
-      try {
-        return (await client.query<Row>(text, values)).rows;
-      } finally {
-        await client.end().catch(() => undefined);
-      }
-    };
+    const query = queryOf(database.adminUrl);
     return { postgres, temporal, stack, world, tools, relays, query, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** Queries of the administrator, each over a connection of its own: their server is killed. */
+export function queryOf(adminUrl: string): Deployment['query'] {
+  return async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> => {
+    const client = new Client({ connectionString: adminUrl });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query<Row>(text, values)).rows;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  };
 }
 
 /** A PostgreSQL server that may be killed. */

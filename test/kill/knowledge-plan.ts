@@ -13,14 +13,14 @@ export interface KnowledgeOptions {
   say: (line: string) => void;
 }
 
-type Form = Pick<KnowledgeOptions, 'documents' | 'uploading' | 'changing' | 'pauseMs'>;
+export type KnowledgeForm = Pick<KnowledgeOptions, 'documents' | 'uploading' | 'changing' | 'pauseMs'>;
 
 const times = (count: number, kind: KnowledgeStrike): KnowledgeStrike[] => Array(count).fill(kind);
 
 const change: KnowledgeStrike[] = [...times(4, 'embedding'), ...times(2, 'anywhere'), 'postgres', 'temporal'];
 
 /** 60 kills: 36 during uploads, and 8 during each of three changes of the model. */
-export const longKnowledge: Form = {
+export const longKnowledge: KnowledgeForm = {
   documents: 117,
   uploading: [
     ...times(14, 'embedding'),
@@ -33,7 +33,7 @@ export const longKnowledge: Form = {
   pauseMs: 1_500,
 };
 
-export const shortKnowledge: Form = {
+export const shortKnowledge: KnowledgeForm = {
   documents: 12,
   uploading: ['stored', 'embedding', 'temporal'],
   changing: [['embedding', 'postgres']],

@@ -1,23 +1,4 @@
-import { expect, it } from 'vitest';
+import { testKnowledge } from './knowledge-form.ts';
 import { shortKnowledge } from './knowledge-plan.ts';
-import { afterStore, describeKnowledge, inMidEmbedding } from './knowledge-report.ts';
-import { runKnowledge } from './knowledge-run.ts';
-import { seedFrom } from './plan.ts';
 
-const kills = [...shortKnowledge.uploading, ...shortKnowledge.changing.flat()].length;
-
-it(`documents get the passages and vectors of an undisturbed run, and are found throughout, over ${kills} kills`, async () => {
-  const seed = seedFrom(process.env);
-  console.log(`knowledge, short form: SEED=${seed}`);
-  const run = await runKnowledge({ ...shortKnowledge, seed, say: (line) => console.log(line) });
-  console.log(describeKnowledge(run));
-  expect(run).toMatchObject({ missed: [], strays: [], searchDifferences: [], stuck: [] });
-  expect(run.struck.map(({ signal }) => signal)).toEqual(Array(kills).fill('SIGKILL'));
-  expect(inMidEmbedding(run)).toBeGreaterThan(0);
-  expect(afterStore(run)).toBeGreaterThan(0);
-  expect(run.searches.faults).toEqual([]);
-  expect(run.searches.byMeaning).toBeGreaterThan(0);
-  expect(run.compared.differences).toEqual([]);
-  expect(run.compared.vectors).toBe(run.compared.passages);
-  expect(run.compared.passages).toBeGreaterThan(run.documents);
-}, 300_000);
+testKnowledge('short', shortKnowledge, 300_000);

@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { startRestartable } from './restartable-server.ts';
 import type { SourceServer } from './source-server.ts';
 
 const run = promisify(execFile);
@@ -52,7 +52,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     });
     return pending;
   };
-  const server = createServer((request, response) => {
+  const { origin, start, stop } = await startRestartable((request, response) => {
     requests += 1;
     if (self.intercept?.(request, response) === true) return;
     const given = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
@@ -62,16 +62,6 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     }
     void flush().then(() => answer(root, request, response));
   });
-  const listen = (port: number) =>
-    new Promise<void>((done) => void server.listen(port, '127.0.0.1', () => done()));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
-  const origin = `http://127.0.0.1:${port}`;
-  const stop = () =>
-    new Promise<void>((done) => {
-      server.close(() => done());
-      server.closeAllConnections();
-    });
   const self: GitServer = {
     slug: 'git',
     url: `${origin}/docs/.git`,
@@ -109,7 +99,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     },
     requests: () => requests,
     stop,
-    start: () => listen(port),
+    start,
     close: async () => {
       await stop();
       await rm(root, { recursive: true, force: true });

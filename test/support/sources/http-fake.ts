@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { claimPort } from '../free-port.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { startRestartable } from './restartable-server.ts';
 
 export type Interference = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
 
@@ -17,8 +16,6 @@ export interface HttpFake {
 export async function startHttpFake(
   serve: (request: Request) => Promise<Response> | Response,
 ): Promise<HttpFake> {
-  const port = await claimPort();
-  const origin = `http://127.0.0.1:${port}`;
   let requests = 0;
   let interference: Interference | null = null;
   const answer = async (incoming: IncomingMessage, response: ServerResponse) => {
@@ -41,20 +38,11 @@ export async function startHttpFake(
     response.writeHead(made.status, Object.fromEntries(made.headers));
     response.end(Buffer.from(await made.arrayBuffer()));
   };
-  const create = () =>
-    createServer((incoming, response) => {
-      answer(incoming, response).catch((error: unknown) => {
-        response.destroy(error instanceof Error ? error : undefined);
-      });
+  const { origin, start, stop } = await startRestartable((incoming, response) => {
+    answer(incoming, response).catch((error: unknown) => {
+      response.destroy(error instanceof Error ? error : undefined);
     });
-  let server = create();
-  const start = async () => {
-    if (server.listening) return;
-    server = create();
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-  };
-  await start();
+  });
   return {
     origin,
     requests: () => requests,
@@ -62,12 +50,6 @@ export async function startHttpFake(
       interference = with_;
     },
     start,
-    stop: async () => {
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    stop,
   };
 }

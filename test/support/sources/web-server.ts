@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { claimPort } from '../free-port.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { startRestartable } from './restartable-server.ts';
 import type { SourceServer } from './source-server.ts';
 
 export type Route = (request: IncomingMessage, response: ServerResponse) => void;
@@ -38,8 +38,6 @@ export const pageOf = (links: readonly string[], head = ''): string =>
 
 /** A static server with ETags and conditional requests, an index page of all documents and sitemaps of them. */
 export async function startWebServer(scope: Record<string, unknown> = {}): Promise<WebServer> {
-  const port = await claimPort();
-  const origin = `http://127.0.0.1:${port}`;
   const stored = new Map<string, Stored>();
   const routes = new Map<string, Route>();
   const paths: string[] = [];
@@ -77,19 +75,7 @@ export async function startWebServer(scope: Record<string, unknown> = {}): Promi
     const type = types.find(([ending]) => path.endsWith(ending))?.[1] ?? 'application/octet-stream';
     response.writeHead(200, { 'content-type': type, etag: found.etag }).end(found.content);
   };
-  const open = async () => {
-    const server = createServer(answer);
-    await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
-    return server;
-  };
-  let server: Awaited<ReturnType<typeof open>> | null = await open();
-  const stop = async () => {
-    const stopped = server;
-    server = null;
-    if (stopped === null) return;
-    stopped.closeAllConnections();
-    await new Promise((done) => stopped.close(done));
-  };
+  const { origin, start, stop } = await startRestartable(answer);
   const put = (name: string, content: string | Uint8Array) => {
     const bytes = Buffer.from(content);
     const etag = `"${createHash('sha1').update(bytes).digest('hex')}"`;
@@ -118,9 +104,7 @@ export async function startWebServer(scope: Record<string, unknown> = {}): Promi
     },
     requests: () => paths.length,
     stop,
-    start: async () => {
-      server ??= await open();
-    },
+    start,
     close: stop,
   };
 }

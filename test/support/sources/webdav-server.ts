@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { claimPort } from '../free-port.ts';
+import { startRestartable } from './restartable-server.ts';
 import type { SourceServer } from './source-server.ts';
 
 const programs = { apache2: '/usr/sbin/apache2', rclone: '/usr/bin/rclone' };
@@ -53,7 +53,7 @@ export async function startWebdavServer(
       : ['serve', 'webdav', folder, '--addr', `127.0.0.1:${inner}`];
   const child = spawn(programs[kind], args, { stdio: 'ignore', env: { HOME: root } });
   await answering(child, inner);
-  const server = createServer((request, response) => {
+  const { origin, start, stop } = await startRestartable((request, response) => {
     requests += 1;
     if (self.intercept?.(request, response) === true) return;
     const { url, method, headers } = request;
@@ -65,16 +65,6 @@ export async function startWebdavServer(
     response.on('close', () => onward.destroy());
     request.pipe(onward);
   });
-  const listen = (port: number) =>
-    new Promise<void>((done) => void server.listen(port, '127.0.0.1', () => done()));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
-  const origin = `http://127.0.0.1:${port}`;
-  const stop = () =>
-    new Promise<void>((done) => {
-      server.close(() => done());
-      server.closeAllConnections();
-    });
   const self: WebdavServer = {
     slug: 'webdav',
     scopeConfig: { base_url: kind === 'apache2' ? `${origin}/remote/dav` : origin },
@@ -91,7 +81,7 @@ export async function startWebdavServer(
     },
     requests: () => requests,
     stop,
-    start: () => listen(port),
+    start,
     close: async () => {
       await stop();
       child.kill('SIGTERM');
