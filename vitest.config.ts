@@ -7,12 +7,22 @@ import { RunningFileReporter } from './test/support/running-file-reporter.ts';
 // Every file loads much the same packages: compiled once, also for the processes that tests start.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache');
 
-/** The kill suites wait more than they work: left to the end they would wait alone. */
-class KillsFirst extends BaseSequencer {
+/** Files that the other processes run in about the time of one kill suite. */
+const filesBetween = 25;
+
+/**
+ * The kill suites wait more than they work: left to the end they would wait alone, and side by side their servers would
+ * wait for the machine. So each begins when the one before it is about to end.
+ */
+class KillsApart extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const waits = ({ moduleId }: TestSpecification) => moduleId.includes('/test/kill/');
     const sorted = await super.sort(files);
-    return [...sorted.filter(waits), ...sorted.filter((file) => !waits(file))];
+    const others = sorted.filter((file) => !waits(file));
+    return sorted
+      .filter(waits)
+      .flatMap((suite) => [suite, ...others.splice(0, filesBetween)])
+      .concat(others);
   }
 }
 
@@ -28,7 +38,7 @@ export default defineConfig({
     pool: 'forks',
     isolate: false,
     maxWorkers: 3,
-    sequence: { sequencer: KillsFirst },
+    sequence: { sequencer: KillsApart },
     testTimeout: 60_000,
     // A machine that runs other things, too, may take its time; what never comes fails all the same.
     expect: { poll: { timeout: 15_000 } },
