@@ -17,8 +17,14 @@ export async function searchAs<T>(
   const leave = () => stop.abort(new DomainError('request_timeout', 'The client has disconnected.'));
   socket.once('close', leave);
   try {
-    return await searchPlaces.run(request.identity.tenantId, signal, () =>
-      search({ embedders, signal, inContext: (spaceId, work) => request.inContext(spaceId, work) }),
+    const { tenantId, principalId } = request.identity;
+    return await searchPlaces.run(tenantId, signal, () =>
+      search({
+        principalId,
+        embedders,
+        signal,
+        inContext: (spaceId, work) => request.inContext(spaceId, work),
+      }),
     );
   } finally {
     socket.off('close', leave);

@@ -148,6 +148,7 @@ describe('the cross-tenant functions', () => {
       { routine: 'app.list_expired(timestamp with time zone,text,integer)', ...system },
       { routine: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { routine: 'app.list_orphans(uuid,text,integer)', ...system },
+      { routine: 'app.list_overdue_connectors(uuid,uuid,integer)', ...system },
       { routine: 'app.list_released_objects(uuid,text,integer)', ...system },
       { routine: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
       { routine: 'app.list_stale_chunks(uuid,uuid,integer)', ...system },
@@ -167,6 +168,11 @@ describe('the cross-tenant functions', () => {
         routine:
           'app.rank_passages(uuid[],text[],double precision[],integer,double precision,uuid[],integer)',
         ...system,
+      },
+      {
+        routine:
+          'app.rank_readable_passages(uuid[],text[],double precision[],integer,double precision,uuid[],uuid[],text[],integer)',
+        ...system,
         config: [...path, 'enable_seqscan=off', 'jit=off'],
       },
       { routine: 'app.sealing_lag()', ...system },
@@ -182,6 +188,7 @@ describe('the cross-tenant functions', () => {
       'api_keys r',
       'chunks r',
       'collections r',
+      'connectors r',
       'documents r',
       'embedding_generations r',
       'event_chains r',
@@ -241,6 +248,7 @@ describe('the cross-tenant functions', () => {
           'embedding_pending',
           'generation',
           'id',
+          'source_readers',
           'stale_since',
           'status',
           'tenant_id',

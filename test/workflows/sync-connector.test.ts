@@ -90,6 +90,12 @@ describe('a run of a connector', () => {
     });
   });
 
+  it('fails where groups are listed without an end, which keeps their members as they were', async () => {
+    const { source, sync } = await connect({ a: 'Alpha.' });
+    source.groups = () => Promise.resolve({ groups: [], next: 'on' });
+    expect(await sync()).toMatchObject({ status: 'failed', errorCode: 'source_invalid', added: 0 });
+  });
+
   it('fails without another attempt when the source refuses the credential', async () => {
     const { source, space, sync } = await connect({ a: 'Alpha.' });
     source.before = () => {

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { isReadable, type SourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import { signBits, similarity } from '#domain/knowledge/embeddings/quantise.ts';
 import { documentsMatching, type DocumentFilter } from './document-filter.ts';
 
@@ -12,6 +13,8 @@ export interface NearestQuery {
   /** Collections of one space; never empty. */
   collectionIds: string[];
   filter: DocumentFilter;
+  /** What the asker may read at the sources; null: no collection enforces that. */
+  reading: SourceReading | null;
   /** Number of passages in these collections. */
   passages: number;
   limit: number;
@@ -33,12 +36,13 @@ const sampleSize = 256;
  */
 export async function nearestPassages(em: EntityManager, query: NearestQuery): Promise<NearestPassages> {
   const filtered = documentsMatching(query);
+  const readable = documentsReadable(query);
   const rows = await em.execute<
     { document_id: string | null; generation: number; position: number; vector: Buffer }[]
   >(
     `with near as materialized (
        select v.document_id, v.generation, v.position from chunk_vectors v
-       where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[]) ${filtered.sql('v.document_id')}
+       where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[]) ${readable.sql} ${filtered.sql('v.document_id')}
        order by bit_count(v.bits # ?::bit varying) limit ?),
      sample as materialized (
        select e.vector from chunk_embeddings e where e.tenant_id = ? and e.embedding_id = ?
@@ -52,6 +56,7 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
       query.tenantId,
       query.embeddingId,
       `{${query.collectionIds.join(',')}}`,
+      ...readable.params,
       ...filtered.params,
       signBits(query.vector, query.mean),
       scanned(query),
@@ -73,6 +78,18 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
   }
   hits.sort((a, b) => b.cosine - a.cosine);
   return { hits: hits.slice(0, query.limit), background: statistics(sample) };
+}
+
+function documentsReadable({ tenantId, collectionIds, reading }: NearestQuery) {
+  if (reading === null) {
+    return { sql: '', params: [] };
+  }
+  const { sql, params } = isReadable('r', reading);
+  return {
+    sql: `and v.document_id in (
+         select r.id from documents r where r.tenant_id = ? and r.collection_id = any(?::uuid[]) and ${sql})`,
+    params: [tenantId, `{${collectionIds.join(',')}}`, ...params],
+  };
 }
 
 /** Passages whose cosines are computed: sign bits alone misplace more of them the more passages there are. */

@@ -78,7 +78,7 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
     connector.tenantId,
     skipped.flatMap(({ known }) => known?.documentId ?? []),
   );
-  await updateReaders(em, connector, unchanged);
+  await updateReaders(em, connector, [...unchanged, ...failed]);
   await saveRows(em, { connector, run }, batch.outcomes, documentIds);
   run.recordsFetched += batch.outcomes.length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
+import { foldCase } from '#domain/identity/principals/fold-address.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import type { Chunk } from '#domain/knowledge/ingestion/document-extractor.ts';
@@ -100,14 +101,16 @@ function rowOf(connector: Connector, { listed, read }: Stored, { id, key }: { id
   };
 }
 
-/** Content that is unchanged may have other readers. */
+/** Content that is unchanged, or that could not be fetched, may have other readers. */
 export async function updateReaders(
   em: EntityManager,
   connector: Connector,
-  unchanged: readonly { listed: ListedDocument; known: KnownDocument }[],
+  kept: readonly { listed: ListedDocument; known: KnownDocument | null }[],
 ): Promise<void> {
-  const rows = unchanged.flatMap(({ listed: { readers }, known: { documentId: id } }) =>
-    readers === undefined || id === null ? [] : [{ id, source_readers: readersOf(connector, readers) }],
+  const rows = kept.flatMap(({ listed: { readers }, known }) =>
+    readers === undefined || known?.documentId == null
+      ? []
+      : [{ id: known.documentId, source_readers: readersOf(connector, readers) }],
   );
   if (rows.length > 0) {
     await em.execute(
@@ -124,7 +127,7 @@ export function readersOf({ id }: Pick<Connector, 'id'>, readers: SourceReaders)
   return readers === 'public'
     ? ['public']
     : [
-        ...readers.addresses.map((address) => `address:${address.toLowerCase()}`),
+        ...readers.addresses.map((address) => `address:${foldCase(address)}`),
         ...readers.groups.map((group) => `group:${id}:${group}`),
       ];
 }

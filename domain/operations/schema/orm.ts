@@ -10,6 +10,7 @@ import { Migration20261124010000 } from '#domain/operations/schema/migrations/Mi
 import { Migration20261124040000 } from '#domain/operations/schema/migrations/Migration20261124040000.ts';
 import { Migration20261124050000 } from '#domain/operations/schema/migrations/Migration20261124050000.ts';
 import { Migration20261124080000 } from '#domain/operations/schema/migrations/Migration20261124080000.ts';
+import { Migration20261124110000 } from '#domain/operations/schema/migrations/Migration20261124110000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -26,6 +27,7 @@ export const migrationsList = [
   { name: 'Migration20261124040000', class: Migration20261124040000 },
   { name: 'Migration20261124050000', class: Migration20261124050000 },
   { name: 'Migration20261124080000', class: Migration20261124080000 },
+  { name: 'Migration20261124110000', class: Migration20261124110000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

@@ -15,9 +15,11 @@ $$;
 -- read by the caller, under row-level security. Candidates are the passages with any of the first p_rare words; the
 -- words after them only add to a score. A score is tanh of BM25 relative to a passage of average length that has every
 -- word once: it means the same for every question. p_df says how many of p_total passages contain a word; null for a word whose
--- passages all are candidates: they are counted.
-create or replace function app.rank_passages(
-  p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[], p_limit integer)
+-- passages all are candidates: they are counted. Of the collections p_enforced only documents are ranked that have one of
+-- p_readers, or no readers at their source; null: none is such, and the statement has no condition for it.
+create or replace function app.rank_readable_passages(
+  p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[],
+  p_enforced uuid[], p_readers text[], p_limit integer)
 returns table (document_id uuid, generation integer, "position" integer, score float8, coverage float8)
 language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp set enable_seqscan = off set jit = off as $$
 declare
@@ -35,6 +37,9 @@ declare
   terms constant text := (select string_agg(format(
     'case when t%1$s > 0 then w.w[%1$s] / (1 + k.k / (1 / greatest(1.644935 - 16.44934 * t%1$s, 1e-4) - 0.5)) else 0 end', n), ' + ')
     from generate_series(1, words) n);
+  readable constant text := case when p_enforced is null then '' else
+    'and (d.collection_id <> all ($9) or d.source_readers is null
+       or exists (select from unnest(d.source_readers) reader where reader = any ($10)))' end;
   present constant text := (select string_agg(format('case when t%1$s > 0 then w.w[%1$s] else 0 end', n), ' + ') from generate_series(1, words) n);
 begin
   return query execute format($sql$
@@ -44,7 +49,7 @@ begin
       where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1),
     candidates as materialized (
       select f.* from found f join public.documents d on d.tenant_id = $3 and d.id = f.document_id and d.generation = f.generation
-      where d.collection_id = any($4) and ($5 is null or f.document_id in (select unnest($5)))),
+      where d.collection_id = any($4) and ($5 is null or f.document_id in (select unnest($5))) %7$s),
     counted as materialized (select array[%2$s] as n, avg(size) as size from candidates),
     words as materialized (
       select array_agg(case when x.df > 0 then ln(1 + greatest($6 - x.df, 0) / (x.df + 0.5) + 0.5) end order by x.i) as w, c.size
@@ -57,9 +62,17 @@ begin
       tanh((1 + %6$s) * (%3$s) / w.total)::float8, ((%4$s) / w.total)::float8
     from candidates c cross join whole w cross join lateral (select %6$s * (0.25 + 0.75 * c.size / w.size)::float8 as k) k
     order by 4 desc, 1, 3 limit $8
-  $sql$, ranks, counts, terms, present, words, saturation)
-  using keys, queries, tenant, p_collections, p_documents, p_total, p_df, p_limit;
+  $sql$, ranks, counts, terms, present, words, saturation, readable)
+  using keys, queries, tenant, p_collections, p_documents, p_total, p_df, p_limit, p_enforced, p_readers;
 end $$;
+
+-- For processes of the version before, which know no readers.
+create or replace function app.rank_passages(
+  p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[], p_limit integer)
+returns table (document_id uuid, generation integer, "position" integer, score float8, coverage float8)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select * from app.rank_readable_passages(p_collections, p_lexemes, p_df, p_rare, p_total, p_documents, null, null, p_limit)
+$$;
 
 -- Estimates the document frequencies of a collection's frequent words from passages at equal distances. A word that is
 -- in fewer than four of the sample is not listed: it is rare.
