@@ -19,8 +19,10 @@ export async function searchAs<T>(
   const leave = () => stop.abort(new DomainError('request_timeout', 'The client has disconnected.'));
   socket.once('close', leave);
   try {
-    return await searchPlaces.run(request.identity.tenantId, signal, (place) =>
+    const { tenantId, principalId } = request.identity;
+    return await searchPlaces.run(tenantId, signal, (place) =>
       search({
+        principalId,
         embedders: embedders && embeddingOutside(place, embedders),
         signal,
         inContext: (spaceId, work) => place.inside(() => request.inContext(spaceId, work)),

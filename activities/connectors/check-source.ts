@@ -1,3 +1,4 @@
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { dropFormerMembers, saveGroups } from '#domain/knowledge/synchronisation/save-groups.ts';
 import type { SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
 import { withSource, type SourceDependencies } from './run-steps.ts';
@@ -27,5 +28,7 @@ export async function checkSource(
         return;
       }
     }
+    // Without its end, former members could not be told from those that were not listed.
+    throw new SourceFailure('source_invalid', 'The source lists its groups without an end.');
   });
 }

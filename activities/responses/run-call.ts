@@ -116,6 +116,7 @@ async function search(
   signal: AbortSignal,
 ): Promise<CallOutcome> {
   const access: QuestionAccess = {
+    principalId: call.principalId,
     inTransaction: (work) => deps.unitOfWork.inTenant(call.tenantId, work),
     embedders: deps.embedders,
     signal,

@@ -128,7 +128,16 @@ export const syncRunRecord = z
       cursor_to: z.string().nullable(),
       rate_limited_ms: count,
       attempts: count,
-      errors: z.array(z.strictObject({ ref: z.string(), code: z.string(), message: z.string() })),
+      errors: z.array(
+        z.strictObject({
+          ref: z.string().nullable().meta({
+            description:
+              'null where the collection enforces the readers of its sources, unless the caller may change connectors.',
+          }),
+          code: z.string(),
+          message: z.string(),
+        }),
+      ),
       workflow_id: z.string().nullable(),
     }),
     created_at: timestamp,

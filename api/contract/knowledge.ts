@@ -23,6 +23,10 @@ export const createCollectionBody = z.strictObject({
     .max(63)
     .optional()
     .meta({ description: 'A text search configuration of PostgreSQL; english when left out.' }),
+  enforce_source_readers: z.boolean().optional().meta({
+    description:
+      'Whether searches and reads leave out documents that the caller may not read at their source; false when left out.',
+  }),
 });
 
 export const updateCollectionBody = z.strictObject({
@@ -30,6 +34,10 @@ export const updateCollectionBody = z.strictObject({
   description: createCollectionBody.shape.description,
   text_search_config: createCollectionBody.shape.text_search_config.meta({
     description: 'The language. The documents are read again, and are found in the former one until then.',
+  }),
+  enforce_source_readers: z.boolean().optional().meta({
+    description:
+      'Whether searches and reads leave out documents that the caller may not read at their source.',
   }),
 });
 
@@ -72,6 +80,7 @@ export const collectionRecord = z
     name: z.string(),
     description: z.string().nullable(),
     text_search_config: z.string(),
+    enforce_source_readers: z.boolean(),
     created_by: uuid,
     created_at: timestamp,
     updated_at: timestamp,

@@ -70,7 +70,7 @@ export function presentSyncRun(run: SyncRun): z.infer<typeof syncRunRecord> {
       cursor_to: run.cursorTo ?? null,
       rate_limited_ms: run.rateLimitedMs,
       attempts: run.attempts,
-      errors: run.errors,
+      errors: run.hidesDocuments ? run.errors.map((error) => ({ ...error, ref: null })) : run.errors,
       workflow_id: run.startedAt == null ? null : workflowIdOf('syncConnector', { tenantId, runId }),
     },
     created_at: run.createdAt.toISOString(),

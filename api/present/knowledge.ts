@@ -10,6 +10,7 @@ export function presentCollection(collection: Collection): CollectionRecord {
     name: collection.name,
     description: collection.description ?? null,
     text_search_config: collection.textSearchConfig,
+    enforce_source_readers: collection.enforceSourceReaders,
     created_by: collection.createdBy,
     created_at: collection.createdAt.toISOString(),
     updated_at: collection.updatedAt.toISOString(),

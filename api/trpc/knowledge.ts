@@ -51,6 +51,7 @@ export const collections = router({
           name: input.name,
           description: input.description ?? null,
           textSearchConfig: input.text_search_config ?? 'english',
+          enforceSourceReaders: input.enforce_source_readers ?? false,
         }),
       );
       return { data: presentCollection(collection) };
@@ -66,6 +67,7 @@ export const collections = router({
           name: input.name,
           description: input.description,
           textSearchConfig: input.text_search_config,
+          enforceSourceReaders: input.enforce_source_readers,
         }),
       );
       return { data: presentCollection(collection) };

@@ -46,6 +46,7 @@ export async function measureSearch(
         vector,
         collectionIds: [collectionId],
         filter: {},
+        reading: null,
         passages: total,
         limit: 200,
       }),

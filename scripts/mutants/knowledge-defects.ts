@@ -7,10 +7,25 @@ const ofSpace = 'test/activities/embed-space.test.ts';
 const nearest = 'domain/knowledge/search/nearest-passages.ts';
 const partitioning = 'test/domain/knowledge/embeddings/partition-generation.test.ts';
 const keywords = 'domain/operations/schema/functions/keyword-search.sql';
+const readers = 'test/contract/source-readers.test.ts';
 const matches = 'test/domain/knowledge/search/match-keywords.test.ts';
 
 /** In stored content, in passages and their search. */
 export const knowledgeDefects: readonly Defect[] = [
+  {
+    name: 'readers of the source ignored by the search for words',
+    file: keywords,
+    replace: [['in (select unnest($5))) %12$s),', 'in (select unnest($5)))),']],
+    test: readers,
+    caughtBy: 'shows ada by search by keyword all that may be read',
+  },
+  {
+    name: 'readers of the source ignored by the search for meaning',
+    file: nearest,
+    replace: [['documentsReadable(query)', 'documentsReadable({ ...query, reading: null })']],
+    test: readers,
+    caughtBy: 'shows ada by search by meaning all that may be read',
+  },
   {
     name: 'old generation still searched',
     file: keywords,

@@ -61,7 +61,33 @@ describe('PATCH …/collections/{collection_id}', () => {
     expect(await count()).toBe(before);
   });
 
+  it('changes whether the readers of sources are enforced, and records it', async () => {
+    const client = await gateway.join();
+    const id = await gateway.addCollection(client);
+    expect((await gateway.call(client, 'GET', `/${id}`)).body.data.enforce_source_readers).toBe(false);
+    const changed = await gateway.call(client, 'PATCH', `/${id}`, { enforce_source_readers: true });
+    expect(changed.body.data.enforce_source_readers).toBe(true);
+    expect(await lastEvent(client)).toMatchObject({
+      event_type: 'collection.updated',
+      metadata: { changed_fields: ['enforce_source_readers'], enforce_source_readers: true },
+    });
+    const renamed = await gateway.call(client, 'PATCH', `/${id}`, { name: 'B' });
+    expect(renamed.body.data.enforce_source_readers).toBe(true);
+    const made = await gateway.call(client, 'POST', '', { name: 'C', enforce_source_readers: true });
+    expect(made).toMatchObject({ status: 201, body: { data: { enforce_source_readers: true } } });
+  });
+
+  it('leaves uploads visible where they are enforced', async () => {
+    const client = await gateway.join();
+    const id = await gateway.addCollection(client);
+    const document = await addDocument(client, id);
+    await gateway.call(client, 'PATCH', `/${id}`, { enforce_source_readers: true });
+    const list = await gateway.call(client, 'GET', `/${id}/documents`);
+    expect((list.body.data as { id: string }[]).map((each) => each.id)).toEqual([document]);
+  });
+
   it.each([
+    [{ enforce_source_readers: 'yes' }, 'enforce_source_readers'],
     [{ name: '' }, 'name'],
     [{ text_search_config: 'klingon' }, 'text_search_config'],
     [{ colour: 'red' }, 'colour'],

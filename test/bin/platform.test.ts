@@ -254,10 +254,17 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     procedure: 'collections.get',
     args: (input) => [...argument('collection_id')(input), ...flags(inSpace)(input)],
   },
-  'collections create': { procedure: 'collections.create', args: flags(inSpace, ['name', 'name']) },
+  'collections create': {
+    procedure: 'collections.create',
+    args: (input) => [...flags(inSpace, ['name', 'name'])(input), '--enforce-source-readers'],
+  },
   'collections update': {
     procedure: 'collections.update',
-    args: (input) => [...argument('collection_id')(input), ...flags(inSpace, ['name', 'name'])(input)],
+    args: (input) => [
+      ...argument('collection_id')(input),
+      ...flags(inSpace, ['name', 'name'])(input),
+      '--no-enforce-source-readers',
+    ],
   },
   'collections delete': {
     procedure: 'collections.delete',

@@ -169,6 +169,11 @@ describe('the cross-tenant functions', () => {
         routine:
           'app.rank_passages(uuid[],text[],double precision[],integer,double precision,uuid[],integer)',
         ...system,
+      },
+      {
+        routine:
+          'app.rank_readable_passages(uuid[],text[],double precision[],integer,double precision,uuid[],uuid[],text[],integer)',
+        ...system,
         config: [...path, 'enable_seqscan=off', 'jit=off'],
       },
       { routine: 'app.sealing_lag()', ...system },
@@ -245,6 +250,7 @@ describe('the cross-tenant functions', () => {
           'embedding_pending',
           'generation',
           'id',
+          'source_readers',
           'stale_since',
           'status',
           'tenant_id',

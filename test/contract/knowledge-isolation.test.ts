@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { permissions } from '#domain/foundation/access/permissions.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { readContent } from '#domain/knowledge/collections/read-content.ts';
 import { runKnowledgeTool } from '#domain/knowledge/search/knowledge-tool.ts';
 import { matchKeywords } from '#domain/knowledge/search/match-keywords.ts';
@@ -184,6 +185,7 @@ describe('of tenants, spaces, collections and members', () => {
       for (const { text: query } of stored) {
         const reply = await runKnowledgeTool(
           {
+            principalId: newId(),
             inTransaction: (work) => database.unitOfWork.inTenant(tenantId, work),
             embedders,
             signal: new AbortController().signal,
@@ -220,6 +222,7 @@ async function findForeign(): Promise<Record<string, number>> {
       unfiltered.em
         .fork({ session: { variables: { 'app.tenant_id': world.tenantId } } })
         .transactional((em) => work(em as EntityManager));
+    const { principalId } = world.owner;
     for (const other of stored.filter(({ tenantId }) => tenantId !== world.tenantId)) {
       const { spaceId, collectionId, documentId, text } = other;
       const allowAll = (em: EntityManager): Context => ({
@@ -238,6 +241,7 @@ async function findForeign(): Promise<Record<string, number>> {
       });
       const signal = new AbortController().signal;
       const access: CallerAccess = {
+        principalId,
         inContext: (_spaceId, work) => inTenant((em) => work(allowAll(em))),
         embedders,
         signal,
@@ -256,7 +260,10 @@ async function findForeign(): Promise<Record<string, number>> {
       await counted('tool', async () => {
         const tool = { collection_ids: null, max_num_results: 50, alpha: 0.75 };
         const call = { spaceId, tool, arguments: JSON.stringify({ query: text }), firstLabel: 0 };
-        const reply = await runKnowledgeTool({ inTransaction: inTenant, embedders, signal }, call);
+        const reply = await runKnowledgeTool(
+          { principalId, inTransaction: inTenant, embedders, signal },
+          call,
+        );
         return citationsOf(reply.text).filter((id) => id === documentId).length;
       });
       await counted('download', async () => {
@@ -272,7 +279,14 @@ async function findForeign(): Promise<Record<string, number>> {
       });
       const collectionIds = [collectionId];
       await counted('words', async () => {
-        const query = { config: 'english', question: text, passages: 1, filter: {}, limit: 50 };
+        const query = {
+          config: 'english',
+          question: text,
+          passages: 1,
+          filter: {},
+          reading: null,
+          limit: 50,
+        };
         return (
           await inTenant((em) => matchKeywords(em, { tenantId: other.tenantId, collectionIds, ...query }))
         ).length;
@@ -292,7 +306,7 @@ async function findForeign(): Promise<Record<string, number>> {
           collectionIds,
         };
         const near = await inTenant((em) =>
-          nearestPassages(em, { ...query, filter: {}, passages: 1, limit: 50 }),
+          nearestPassages(em, { ...query, filter: {}, reading: null, passages: 1, limit: 50 }),
         );
         return near.hits.length;
       });

@@ -257,9 +257,9 @@ async function readEverything(): Promise<Record<string, number>> {
     pageInputItems: async (ctx) =>
       (await pageInputItems(ctx, { responseId: response, limit: 10, order: 'asc', after: null })).items,
     listAllowedModels: (ctx) => listAllowedModels(ctx, { spaceId: abroad.spaceId }),
-    searchKnowledge: async ({ em }) => {
+    searchKnowledge: async ({ caller: { principalId }, em }) => {
       const inTransaction = <T>(work: (em: EntityManager) => Promise<T>) => work(em);
-      const access = { inTransaction, signal: new AbortController().signal };
+      const access = { principalId, inTransaction, signal: new AbortController().signal };
       const query = { spaceId: abroad.spaceId, collectionIds: null, query: 'beacon', limit: 5, alpha: 0.5 };
       return (await searchKnowledge(access, query)).passages;
     },

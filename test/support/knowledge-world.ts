@@ -75,7 +75,8 @@ export async function openWorld({
       await admin.query(`insert into spaces (tenant_id, id, name) values ($1, $2, 'S')`, [tenantId, spaceId]);
       return { tenantId, spaceId, principalId };
     },
-    access: ({ tenantId }, embedders) => ({
+    access: ({ tenantId, principalId }, embedders) => ({
+      principalId,
       inTransaction: (work) => unitOfWork.inTenant(tenantId, work),
       embedders,
       signal: new AbortController().signal,

@@ -294,11 +294,15 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     },
     'collections.get': { input: inCollection, ids: { space_id: space, collection_id: collection } },
     'collections.create': {
-      input: async (place) => ({ space_id: place.spaceId, name: 'Tides' }),
+      input: async (place) => ({ space_id: place.spaceId, name: 'Tides', enforce_source_readers: true }),
       ids: { space_id: space },
     },
     'collections.update': {
-      input: async (place) => ({ ...(await inCollection(place)), name: 'Tides' }),
+      input: async (place) => ({
+        ...(await inCollection(place)),
+        name: 'Tides',
+        enforce_source_readers: false,
+      }),
       ids: { space_id: space, collection_id: collection },
     },
     'collections.delete': { input: inCollection, ids: { space_id: space, collection_id: collection } },

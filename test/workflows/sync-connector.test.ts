@@ -54,6 +54,12 @@ describe('a run of a connector', () => {
     expect(await space.find('gamma')).toEqual([]);
   });
 
+  it('fails where groups are listed without an end, which keeps their members as they were', async () => {
+    const { source, sync } = await actors.connect({ a: 'Alpha.' });
+    source.groups = () => Promise.resolve({ groups: [], next: 'on' });
+    expect(await sync()).toMatchObject({ status: 'failed', errorCode: 'source_invalid', added: 0 });
+  });
+
   it('shows the new name and address of a document that is renamed and keeps its identity and content', async () => {
     const { source, space, sync } = await actors.connect({ a: 'Alpha.', b: 'Beta.' });
     await sync();

@@ -128,7 +128,7 @@ function progressOf({ status, records_fetched: seen, metadata }: Run): string {
 function showRun({ data: { metadata, ...run } }: Outputs['connectors']['getRun']): string {
   const { errors, ...counts } = metadata;
   const failures = table(errors, {
-    document: (row) => row.ref,
+    document: (row) => row.ref ?? '',
     code: (row) => row.code,
     message: (row) => row.message,
   });

@@ -11,12 +11,25 @@ interface NewCollection extends InSpace {
   name: string;
   description?: string;
   textSearchConfig?: string;
+  enforceSourceReaders?: boolean;
 }
 
 type ChangedCollection = Omit<NewCollection, 'name'> & { name?: string };
 
 interface NewDocument extends InCollection {
   mediaType: DocumentMediaType;
+}
+
+function settingsOf({
+  description,
+  textSearchConfig,
+  enforceSourceReaders,
+}: Pick<NewCollection, 'description' | 'textSearchConfig' | 'enforceSourceReaders'>) {
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(textSearchConfig === undefined ? {} : { text_search_config: textSearchConfig }),
+    ...(enforceSourceReaders === undefined ? {} : { enforce_source_readers: enforceSourceReaders }),
+  };
 }
 
 export function addCollections(program: Command): void {
@@ -50,33 +63,34 @@ export function addCollections(program: Command): void {
       .description('a collection without a document')
       .requiredOption('--name <name>', 'its name')
       .option('--description <text>', 'for people')
-      .option('--text-search-config <name>', 'of PostgreSQL, such as german; english when not given'),
+      .option('--text-search-config <name>', 'of PostgreSQL, such as german; english when not given')
+      .option('--enforce-source-readers', 'leave out what the asker may not read at its source'),
     {
-      call: (client, { space, name, description, textSearchConfig }: NewCollection) =>
+      call: (client, { space, name, ...options }: NewCollection) =>
         client.collections.create.mutate({
           space_id: space,
           name,
-          ...(description === undefined ? {} : { description }),
-          ...(textSearchConfig === undefined ? {} : { text_search_config: textSearchConfig }),
+          ...settingsOf(options),
         }),
       show: ({ data }) => fields(data),
     },
   );
   remote(
     inSpace(group.command('update'))
-      .description('its name, description or language')
+      .description('its name, description, language or enforcement of readers')
       .argument(id)
       .option('--name <name>', 'its name')
       .option('--description <text>', 'for people; empty for none')
-      .option('--text-search-config <name>', 'the language; its documents are read again'),
+      .option('--text-search-config <name>', 'the language; its documents are read again')
+      .option('--enforce-source-readers', 'leave out what the asker may not read at its source')
+      .option('--no-enforce-source-readers', 'show it to everybody who may search the space'),
     {
-      call: (client, { space, name, description, textSearchConfig }: ChangedCollection, collection) =>
+      call: (client, { space, name, ...options }: ChangedCollection, collection) =>
         client.collections.update.mutate({
           space_id: space,
           collection_id: collection,
           ...(name === undefined ? {} : { name }),
-          ...(description === undefined ? {} : { description }),
-          ...(textSearchConfig === undefined ? {} : { text_search_config: textSearchConfig }),
+          ...settingsOf(options),
         }),
       show: ({ data }) => fields(data),
     },

@@ -15,6 +15,8 @@ export interface CreateCollection {
   description?: string | null;
   /** A text-search configuration of PostgreSQL; defaults to `english`. */
   textSearchConfig?: string;
+  /** Omitted: false. */
+  enforceSourceReaders?: boolean;
   idempotency?: IdempotentRequest | null;
 }
 
@@ -36,6 +38,7 @@ export async function createCollection(
     name: requireText('name', cleanText(input.name), collectionLimits.name),
     description: requireDescription(input.description ?? null),
     textSearchConfig: await knownConfig(ctx, input.textSearchConfig ?? 'english'),
+    enforceSourceReaders: input.enforceSourceReaders ?? false,
     createdBy: ctx.caller.principalId,
   });
   await ctx.em.persist(collection).flush();

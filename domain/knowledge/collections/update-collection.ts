@@ -16,9 +16,11 @@ export interface CollectionChange {
   description?: string | null | undefined;
   /** The language: its documents are read again, and are found in the former one until then. */
   textSearchConfig?: string | undefined;
+  /** Holds for searches and reads that begin afterwards. */
+  enforceSourceReaders?: boolean | undefined;
 }
 
-const fields = ['name', 'description', 'text_search_config'] as const;
+const fields = ['name', 'description', 'text_search_config', 'enforce_source_readers'] as const;
 
 /**
  * Updates the given fields.
@@ -33,12 +35,14 @@ export async function updateCollection(ctx: Context, change: CollectionChange): 
     name: collection.name,
     description: collection.description ?? null,
     text_search_config: collection.textSearchConfig,
+    enforce_source_readers: collection.enforceSourceReaders,
   };
-  const { name, description, textSearchConfig: config } = change;
+  const { name, description, textSearchConfig: config, enforceSourceReaders: enforce } = change;
   const after = {
     name: name === undefined ? before.name : requireText('name', cleanText(name), collectionLimits.name),
     description: description === undefined ? before.description : requireDescription(description),
     text_search_config: config === undefined ? before.text_search_config : await knownConfig(ctx, config),
+    enforce_source_readers: enforce ?? before.enforce_source_readers,
   };
   const changed = changedFields(fields, after, before);
   // Null equals absent there, but a description can be taken away.
@@ -52,13 +56,20 @@ export async function updateCollection(ctx: Context, change: CollectionChange): 
   collection.name = after.name;
   collection.description = after.description;
   collection.textSearchConfig = after.text_search_config;
+  collection.enforceSourceReaders = after.enforce_source_readers;
   collection.updatedAt = await databaseNow(em);
   await em.flush();
   await recordEvent(em, caller, {
     type: 'collection.updated',
     resource: { type: 'collection', id: collection.id },
     changedFields: changed,
-    metadata: { space_id: collection.spaceId, ...(reread === 0 ? {} : { documents_reread: reread }) },
+    metadata: {
+      space_id: collection.spaceId,
+      ...(reread === 0 ? {} : { documents_reread: reread }),
+      ...(changed.includes('enforce_source_readers')
+        ? { enforce_source_readers: after.enforce_source_readers }
+        : {}),
+    },
   });
   return collection;
 }

@@ -5,6 +5,7 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { Page } from '#domain/foundation/kernel/page.ts';
 import { keysetPage } from '#domain/foundation/persistence/keyset-list.ts';
+import { findCollection } from '#domain/knowledge/collections/find-collection.ts';
 import type { Connector } from './connector.entity.ts';
 import { findConnector, type ConnectorRef } from './find-connector.ts';
 import { SyncRun } from './sync-run.entity.ts';
@@ -37,7 +38,8 @@ export async function findRun(
 /** @throws `missing_permission`, `collection_not_found`, `connector_not_found`, `sync_run_not_found` */
 export async function readRun(ctx: Context, ref: RunRef): Promise<SyncRun> {
   authorize(ctx.caller, 'connectors.read');
-  return findRun(ctx, await findConnector(ctx, ref), ref.runId);
+  const run = await findRun(ctx, await findConnector(ctx, ref), ref.runId);
+  return (await hidesDocuments(ctx, ref)) ? Object.assign(run, { hidesDocuments: true }) : run;
 }
 
 /** Newest first. @throws `missing_permission`, `collection_not_found`, `connector_not_found`, `invalid_cursor` */
@@ -48,7 +50,7 @@ export async function listRuns(
   authorize(ctx.caller, 'connectors.read');
   const { id: connectorId } = await findConnector(ctx, input);
   const { limit, cursor } = input;
-  return keysetPage(ctx, {
+  const page = await keysetPage(ctx, {
     limit,
     cursor,
     entity: SyncRun,
@@ -56,4 +58,14 @@ export async function listRuns(
     operation: 'sync_runs.list',
     filters: { connectorId },
   });
+  if (await hidesDocuments(ctx, input)) {
+    page.items.forEach((run) => (run.hidesDocuments = true));
+  }
+  return page;
+}
+
+/** Errors are of documents of which nothing is stored: their readers are unknown, as in `listSourceDocuments`. */
+async function hidesDocuments(ctx: Context, { collectionId }: ConnectorRef): Promise<boolean> {
+  const { enforceSourceReaders } = await findCollection(ctx, collectionId);
+  return enforceSourceReaders && !ctx.caller.granted.has('connectors.update');
 }

@@ -53,5 +53,8 @@ const schema = defineEntity({
 });
 
 /** One synchronisation of a connector. */
-export class SyncRun extends schema.class {}
+export class SyncRun extends schema.class {
+  /** Its errors are shown without the references of their documents. Not stored. */
+  hidesDocuments?: boolean;
+}
 schema.setClass(SyncRun);

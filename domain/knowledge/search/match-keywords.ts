@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { textArray, type SourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import { documentsMatching, type DocumentFilter } from './document-filter.ts';
 import type { KeywordHit } from './fuse-hits.ts';
 
@@ -19,6 +20,8 @@ export interface KeywordQuery {
   /** Number of passages in these collections; maintained on write, never counted by a search. */
   passages: number;
   filter: DocumentFilter;
+  /** What the asker may read at the sources; null: no collection enforces that. */
+  reading: SourceReading | null;
   limit: number;
 }
 
@@ -40,6 +43,7 @@ export async function matchKeywords(em: EntityManager, query: KeywordQuery): Pro
     filtered.params.length === 0
       ? 'null'
       : `array(select d.id from documents d where d.tenant_id = ? ${filtered.sql('d.id')})`;
+  const readable = query.reading === null ? 'null, null' : '?::uuid[], ?::text[]';
   const rows = await em.execute<MatchRow[]>(
     `with question as materialized (
        select lexeme from unnest(to_tsvector(?::regconfig, ?))),
@@ -58,7 +62,7 @@ export async function matchKeywords(em: EntityManager, query: KeywordQuery): Pro
        from (select *, n = 1 or candidates <= ${maxCandidates} as rare from ordered where n <= ${maxLexemes}) o
        having count(*) > 0)
      select r.* from plan p cross join lateral
-       app.rank_passages(?::uuid[], p.lexemes, p.df, p.rare, ?::float8, ${documents}, ?) r`,
+       app.rank_readable_passages(?::uuid[], p.lexemes, p.df, p.rare, ?::float8, ${documents}, ${readable}, ?) r`,
     [
       query.config,
       query.question,
@@ -67,6 +71,9 @@ export async function matchKeywords(em: EntityManager, query: KeywordQuery): Pro
       ids,
       query.passages,
       ...(filtered.params.length === 0 ? [] : [query.tenantId, ...filtered.params]),
+      ...(query.reading === null
+        ? []
+        : [`{${query.reading.enforcedIn.join(',')}}`, textArray(query.reading.readers)]),
       query.limit,
     ],
   );

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { isReadable, type SourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import { signBits, similarity } from '#domain/knowledge/embeddings/quantise.ts';
 import { readLists } from '#domain/knowledge/embeddings/vector-lists.ts';
 import { documentsMatching, type DocumentFilter } from './document-filter.ts';
@@ -15,6 +16,8 @@ export interface NearestQuery {
   /** Collections of one space; never empty. */
   collectionIds: string[];
   filter: DocumentFilter;
+  /** What the asker may read at the sources; null: no collection enforces that. */
+  reading: SourceReading | null;
   /** Number of passages in these collections. */
   passages: number;
   limit: number;
@@ -51,7 +54,7 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
 /** @returns null for all of them */
 async function listsToRead(em: EntityManager, query: NearestQuery): Promise<number[] | null> {
   const { vector, listCount, passages } = query;
-  const isFiltered = documentsMatching(query).params.length > 0;
+  const isFiltered = query.reading !== null || documentsMatching(query).params.length > 0;
   if (listCount === 0 || passages <= listedFrom || isFiltered) {
     return null;
   }
@@ -65,13 +68,14 @@ async function scan(
   lists: readonly number[] | null,
 ): Promise<NearestPassages> {
   const filtered = documentsMatching(query);
+  const readable = documentsReadable(query);
   const rows = await em.execute<
     { document_id: string | null; generation: number; position: number; vector: Buffer }[]
   >(
     `with near as materialized (
        select v.document_id, v.generation, v.position from chunk_vectors v
        where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[])
-         ${lists === null ? '' : 'and v.list = any(?::smallint[])'} ${filtered.sql('v.document_id')}
+         ${lists === null ? '' : 'and v.list = any(?::smallint[])'} ${readable.sql} ${filtered.sql('v.document_id')}
        order by bit_count(v.bits # ?::bit varying) limit ?),
      sample as materialized (
        select e.vector from chunk_embeddings e where e.tenant_id = ? and e.embedding_id = ?
@@ -86,6 +90,7 @@ async function scan(
       query.embeddingId,
       `{${query.collectionIds.join(',')}}`,
       ...(lists === null ? [] : [`{${lists.join(',')}}`]),
+      ...readable.params,
       ...filtered.params,
       signBits(query.vector, query.mean),
       compared(query),
@@ -115,6 +120,18 @@ async function scan(
  */
 function compared({ passages, limit }: NearestQuery): number {
   return Math.max(limit, passages > 300_000 ? 1_500 : 1_200);
+}
+
+function documentsReadable({ tenantId, collectionIds, reading }: NearestQuery) {
+  if (reading === null) {
+    return { sql: '', params: [] };
+  }
+  const { sql, params } = isReadable('r', reading);
+  return {
+    sql: `and v.document_id in (
+         select r.id from documents r where r.tenant_id = ? and r.collection_id = any(?::uuid[]) and ${sql})`,
+    params: [tenantId, `{${collectionIds.join(',')}}`, ...params],
+  };
 }
 
 function statistics(sample: readonly number[]): NearestPassages['background'] {

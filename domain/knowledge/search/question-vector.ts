@@ -79,6 +79,8 @@ export async function questionVector(
 }
 
 export interface QuestionAccess {
+  /** Asks: documents that it may not read at their source are left out where a collection enforces that. */
+  principalId: string;
   /** Runs one step in a transaction of the tenant. */
   inTransaction: InTransaction;
   /** Omitted: search is by keyword. */

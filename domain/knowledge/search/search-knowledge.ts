@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { validate } from 'uuid';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
+import { sourceReading, type SourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { DocumentFilter } from './document-filter.ts';
@@ -54,23 +55,25 @@ export async function searchKnowledge(
   access: QuestionAccess,
   query: KnowledgeQuery,
 ): Promise<KnowledgeAnswer> {
+  const { principalId } = access;
   const first = await access.inTransaction(async (em) => {
     const collections = await searchable(em, query);
     const target = await questionTarget(em, access, query);
     return typeof target === 'string'
-      ? { answer: await rank(em, collections, query, target) }
+      ? { answer: await rank(em, { collections, principalId }, query, target) }
       : { collections, target };
   });
   if ('answer' in first) {
     return first.answer;
   }
   const vector = await questionVector(access, first.target, query.query);
-  return access.inTransaction((em) => rank(em, first.collections, query, vector));
+  const { collections } = first;
+  return access.inTransaction((em) => rank(em, { collections, principalId }, query, vector));
 }
 
 async function rank(
   em: EntityManager,
-  collections: Collection[],
+  { collections, principalId }: { collections: Collection[]; principalId: string },
   query: KnowledgeQuery,
   found: QuestionVector | KeywordReason,
 ): Promise<KnowledgeAnswer> {
@@ -83,25 +86,32 @@ async function rank(
   if (collections.length === 0) {
     return { ...answer, passages: [] };
   }
-  const keyword = await byKeyword(em, collections, contentOf(query.query), query);
-  const nearest = vector && (await byMeaning(em, collections, vector, query));
+  const reading = await sourceReading(em, collections, principalId);
+  const searched = { collections, reading, filter: query.filter ?? {} };
+  const keyword = await byKeyword(em, searched, contentOf(query.query));
+  const nearest = vector && (await byMeaning(em, searched, vector));
   const limit = foldedFrom * query.limit;
   const hits = fuseHits({ keyword, vector: nearest, alpha: query.alpha, limit });
   return { ...answer, passages: foldPassages(await load(em, hits), query.limit) };
 }
 
+interface Searched {
+  collections: Collection[];
+  reading: SourceReading | null;
+  filter: DocumentFilter;
+}
+
 async function byKeyword(
   em: EntityManager,
-  collections: Collection[],
+  { collections, reading, filter }: Searched,
   question: string,
-  { filter = {} }: KnowledgeQuery,
 ): Promise<KeywordHit[]> {
   const hits: KeywordHit[] = [];
   for (const [config, members] of Map.groupBy(collections, (collection) => collection.textSearchConfig)) {
     const collectionIds = members.map(({ id }) => id);
     const passages = members.reduce((sum, { chunkCount }) => sum + chunkCount, 0);
     const tenantId = members[0]?.tenantId ?? '';
-    const query = { tenantId, collectionIds, config, question, passages, filter, limit: candidates };
+    const query = { tenantId, collectionIds, config, question, passages, filter, reading, limit: candidates };
     hits.push(...(await matchKeywords(em, query)));
   }
   return hits;
@@ -109,9 +119,8 @@ async function byKeyword(
 
 async function byMeaning(
   em: EntityManager,
-  collections: Collection[],
+  { collections, reading, filter }: Searched,
   vector: QuestionVector,
-  { filter = {} }: KnowledgeQuery,
 ) {
   return nearestPassages(em, {
     ...vector,
@@ -119,6 +128,7 @@ async function byMeaning(
     collectionIds: collections.map(({ id }) => id),
     passages: collections.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
     filter,
+    reading,
     limit: candidates,
   });
 }

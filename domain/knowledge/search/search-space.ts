@@ -5,6 +5,8 @@ import { searchKnowledge, type KnowledgeAnswer, type KnowledgeQuery } from './se
 
 /** What a caller searches with. */
 export interface CallerAccess {
+  /** Of the caller. */
+  principalId: string;
   /** Runs one step in a transaction, with the caller's current permissions in its tenant and in the space. */
   inContext: <T>(spaceId: string | null, work: (ctx: Context) => Promise<T>) => Promise<T>;
   /** Omitted: search is by keyword. */
@@ -18,11 +20,12 @@ export interface CallerAccess {
  * @throws `missing_permission`, `space_not_found`, `collection_not_found`
  */
 export async function searchSpace(
-  { inContext, embedders, signal }: CallerAccess,
+  { principalId, inContext, embedders, signal }: CallerAccess,
   query: KnowledgeQuery,
 ): Promise<KnowledgeAnswer> {
   return searchKnowledge(
     {
+      principalId,
       inTransaction: (work) =>
         inContext(query.spaceId, async (ctx) => {
           authorize(ctx.caller, 'knowledge.search');

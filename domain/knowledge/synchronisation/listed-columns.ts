@@ -1,3 +1,4 @@
+import { foldCase } from '#domain/identity/principals/fold-address.ts';
 import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import type { ListedDocument, SourceReaders } from '#domain/knowledge/connectors/source.ts';
 import { sourceFilename } from './source-filename.ts';
@@ -15,7 +16,7 @@ function readersOf({ id }: Connector, readers: SourceReaders): string[] {
   return readers === 'public'
     ? ['public']
     : [
-        ...readers.addresses.map((address) => `address:${address.toLowerCase()}`),
+        ...readers.addresses.map((address) => `address:${foldCase(address)}`),
         ...readers.groups.map((group) => `group:${id}:${group}`),
       ];
 }

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { foldCase } from '#domain/identity/principals/fold-address.ts';
 import { lockRunning } from './running-run.ts';
 import type { SourceGroup } from '#domain/knowledge/connectors/source.ts';
 
@@ -10,7 +11,7 @@ export async function saveGroups(
 ): Promise<void> {
   const { connector, run } = await lockRunning(em, runId);
   const rows = groups.flatMap(({ id, members }) =>
-    members.map((address) => ({ id, address: address.toLowerCase() })),
+    members.map((address) => ({ id, address: foldCase(address) })),
   );
   await em.execute(
     `insert into source_group_members (tenant_id, connector_id, group_id, address, listing)

@@ -80,7 +80,7 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
     connector.tenantId,
     skipped.flatMap(({ known }) => known?.documentId ?? []),
   );
-  await updateListed(em, connector, unchanged);
+  await updateListed(em, connector, [...unchanged, ...failed]);
   await saveRows(em, { connector, run }, batch.outcomes, documentIds);
   run.recordsFetched += batch.outcomes.length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;

@@ -4,14 +4,14 @@ import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
 import type { KnownDocument } from './known-documents.ts';
 import { listedColumns } from './listed-columns.ts';
 
-/** Content that is unchanged may have another name, address or other readers. */
+/** Content that is unchanged, or that could not be fetched, may have another name, address or other readers. */
 export async function updateListed(
   em: EntityManager,
   connector: Connector,
-  unchanged: readonly { listed: ListedDocument; known: KnownDocument }[],
+  kept: readonly { listed: ListedDocument; known: KnownDocument | null }[],
 ): Promise<void> {
-  const rows = unchanged.flatMap(({ listed, known: { documentId: id } }) =>
-    id === null ? [] : [{ id, ...listedColumns(connector, listed) }],
+  const rows = kept.flatMap(({ listed, known }) =>
+    known?.documentId == null ? [] : [{ id: known.documentId, ...listedColumns(connector, listed) }],
   );
   if (rows.length > 0) {
     await em.execute(

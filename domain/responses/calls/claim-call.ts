@@ -16,6 +16,8 @@ import type { CallKey } from '#domain/responses/record/turn-key.ts';
 
 /** A call that may run now. */
 export interface ClaimedCall extends CallKey {
+  /** The requester, for whom the response acts. */
+  principalId: string;
   spaceId: string;
   target: CallTarget;
   arguments: string;
@@ -138,6 +140,7 @@ function decide(key: CallKey, { head, call, tool, claimant }: Claiming, change: 
     kind: 'claimed',
     call: {
       ...key,
+      principalId: response.principalId,
       spaceId: response.spaceId,
       target,
       arguments: row.arguments,

@@ -5,12 +5,15 @@ import type {
   FetchInput,
   ListedDocument,
   Source,
+  SourceGroup,
   SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 
 /** A scripted source: documents in memory, pages of `pageSize`, and what a test puts before each of its answers. */
 export class MemorySource implements Source {
   readonly documents = new Map<string, Partial<ListedDocument> & { text: string; version: string }>();
+  /** Addresses of the members of each group. */
+  readonly members = new Map<string, readonly string[]>();
   pageSize = 3;
   /** Called before each request with its kind and argument; may throw or wait. */
   before: (request: keyof Source, argument: string | null) => void | Promise<void> = () => {};
@@ -63,6 +66,14 @@ export class MemorySource implements Source {
   async exists(ref: string): Promise<boolean> {
     await this.#request('exists', ref);
     return this.documents.has(ref);
+  }
+
+  async groups(cursor: string | null): Promise<{ groups: SourceGroup[]; next: string | null }> {
+    await this.#request('groups', cursor);
+    const groups = [...this.members].map(([id, members]) => ({ id, members }));
+    const from = Number(cursor ?? 0);
+    const to = from + this.pageSize;
+    return { groups: groups.slice(from, to), next: to < groups.length ? String(to) : null };
   }
 
   listed(ref: string): ListedDocument {

@@ -40,6 +40,7 @@ export async function collectionRoutes(instance: FastifyInstance): Promise<void>
           name: body.name,
           description: body.description ?? null,
           textSearchConfig: body.text_search_config ?? 'english',
+          enforceSourceReaders: body.enforce_source_readers ?? false,
           idempotency: idempotencyOf(headers['idempotency-key'], path, body),
         }),
       );
@@ -96,7 +97,8 @@ export async function collectionRoutes(instance: FastifyInstance): Promise<void>
       schema: {
         tags,
         operationId: 'updateCollection',
-        summary: 'Change the name, the description or the language of a collection',
+        summary:
+          'Change the name, the description, the language or the enforcement of readers of a collection',
         params: contract.collectionParams,
         body: contract.updateCollectionBody,
         response: { 200: contract.collectionEnvelope, ...errorResponses },
@@ -104,9 +106,13 @@ export async function collectionRoutes(instance: FastifyInstance): Promise<void>
     },
     async (request) => {
       const { space_id: spaceId, collection_id: collectionId } = request.params;
-      const { text_search_config: textSearchConfig, ...change } = request.body;
+      const {
+        text_search_config: textSearchConfig,
+        enforce_source_readers: enforceSourceReaders,
+        ...change
+      } = request.body;
       const collection = await request.inContext(spaceId, (ctx) =>
-        updateCollection(ctx, { collectionId, ...change, textSearchConfig }),
+        updateCollection(ctx, { collectionId, ...change, textSearchConfig, enforceSourceReaders }),
       );
       return { data: presentCollection(collection) };
     },

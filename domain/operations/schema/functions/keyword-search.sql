@@ -16,9 +16,12 @@ $$;
 -- words after them only add to a score. A score is tanh of BM25 relative to a passage of average length that has every
 -- word once: it means the same for every question. A part of it is the BM25 of the candidates of the passage's document
 -- taken together, since a passage says little about its subject that its document has named before. p_df says how many
--- of p_total passages contain a word; null for a word whose passages all are candidates: they are counted.
-create or replace function app.rank_passages(
-  p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[], p_limit integer)
+-- of p_total passages contain a word; null for a word whose passages all are candidates: they are counted. Of the
+-- collections p_enforced only documents are ranked that have one of p_readers, or no readers at their source; null: none
+-- is such, and the statement has no condition for it.
+create or replace function app.rank_readable_passages(
+  p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[],
+  p_enforced uuid[], p_readers text[], p_limit integer)
 returns table (document_id uuid, generation integer, "position" integer, score float8, coverage float8)
 language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp set enable_seqscan = off set jit = off as $$
 declare
@@ -41,6 +44,9 @@ declare
   sums constant text := (select string_agg(format('sum(f%1$s) as f%1$s', n), ', ') from generate_series(1, words) n);
   terms constant text := (select string_agg(format('w.w[%1$s] * %%1$s.f%1$s / (%%1$s.f%1$s + %%1$s.k)', n), ' + ') from generate_series(1, words) n);
   present constant text := (select string_agg(format('case when p.f%1$s > 0 then w.w[%1$s] else 0 end', n), ' + ') from generate_series(1, words) n);
+  readable constant text := case when p_enforced is null then '' else
+    'and (d.collection_id <> all ($9) or d.source_readers is null
+       or exists (select from unnest(d.source_readers) reader where reader = any ($10)))' end;
 begin
   return query execute format($sql$
     with found as materialized (
@@ -50,7 +56,7 @@ begin
     candidates as materialized (
       select f.document_id, f.generation, f.position, f.size, %2$s
       from found f join public.documents d on d.tenant_id = $3 and d.id = f.document_id and d.generation = f.generation
-      where d.collection_id = any($4) and ($5 is null or f.document_id in (select unnest($5)))),
+      where d.collection_id = any($4) and ($5 is null or f.document_id in (select unnest($5))) %12$s),
     texts as materialized (select c.document_id, sum(c.size) as size, %4$s from candidates c group by c.document_id),
     counted as materialized (
       select array[%3$s] as n, avg(size) as size, (select avg(t.size) from texts t) as text_size from candidates),
@@ -70,9 +76,17 @@ begin
       tanh((1 + %9$s) * ((1 - %11$s) * (%5$s) + %11$s * c.score) / w.total)::float8, ((%7$s) / w.total)::float8
     from placed p join contexts c on c.document_id = p.document_id cross join whole w
     order by 4 desc, 1, 3 limit $8
-  $sql$, ranks, occurrences, counts, sums, format(terms, 'p'), format(terms, 'd'), present, words, saturation, shortness, context)
-  using keys, queries, tenant, p_collections, p_documents, p_total, p_df, p_limit;
+  $sql$, ranks, occurrences, counts, sums, format(terms, 'p'), format(terms, 'd'), present, words, saturation, shortness, context, readable)
+  using keys, queries, tenant, p_collections, p_documents, p_total, p_df, p_limit, p_enforced, p_readers;
 end $$;
+
+-- For processes of the version before, which know no readers.
+create or replace function app.rank_passages(
+  p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[], p_limit integer)
+returns table (document_id uuid, generation integer, "position" integer, score float8, coverage float8)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select * from app.rank_readable_passages(p_collections, p_lexemes, p_df, p_rare, p_total, p_documents, null, null, p_limit)
+$$;
 
 -- Estimates the document frequencies of a collection's frequent words from passages at equal distances. A word that is
 -- in fewer than four of the sample is not listed: it is rare.

@@ -65,6 +65,7 @@ async function nearest(question: string, listCount?: number, caller: SpaceFixtur
       vector: wordVector(question, model.dims, model.providerModel),
       collectionIds: [space.collectionId],
       filter: {},
+      reading: null,
       passages: 400_000,
       limit: 10,
     }),

@@ -261,6 +261,7 @@ describe('the number of passages of a collection', () => {
       const query = {
         tenantId: space.tenantId,
         filter: {},
+        reading: null,
         collectionIds: [collectionId],
         config: 'english',
         question: 'beacon',
@@ -274,7 +275,7 @@ describe('the number of passages of a collection', () => {
       '"Relation Name":"collections"',
       '"Relation Name":"lexeme_stats"',
     ]);
-    expect(plan.match(/"Function Name":"rank_passages"/g)).toHaveLength(1);
+    expect(plan.match(/"Function Name":"rank_readable_passages"/g)).toHaveLength(1);
   });
 
   it('is what makes a word rare', async () => {

@@ -48,6 +48,7 @@ const match = (tenantId: string, collectionId: string, question: string, passage
       question,
       passages,
       filter: {},
+      reading: null,
       limit: 200,
     }),
   );
@@ -134,6 +135,7 @@ describe('matchKeywords', () => {
         question: 'secret valve',
         passages: 1,
         filter: {},
+        reading: null,
         limit: 10,
       }),
     );
