@@ -28,7 +28,7 @@ export async function checkSource(
         return;
       }
     }
-    // Without its end, former members could not be told from those that were not listed.
+    // Without its end, former members could not be distinguished from those that were not listed.
     throw new SourceFailure('source_invalid', 'The source lists its groups without an end.');
   });
 }

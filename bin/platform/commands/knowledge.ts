@@ -64,7 +64,7 @@ export function addCollections(program: Command): void {
       .requiredOption('--name <name>', 'its name')
       .option('--description <text>', 'for people')
       .option('--text-search-config <name>', 'of PostgreSQL, such as german; english when not given')
-      .option('--enforce-source-readers', 'leave out what the asker may not read at its source'),
+      .option('--enforce-source-readers', 'leave out what the caller may not read at its source'),
     {
       call: (client, { space, name, ...options }: NewCollection) =>
         client.collections.create.mutate({
@@ -82,7 +82,7 @@ export function addCollections(program: Command): void {
       .option('--name <name>', 'its name')
       .option('--description <text>', 'for people; empty for none')
       .option('--text-search-config <name>', 'the language; its documents are read again')
-      .option('--enforce-source-readers', 'leave out what the asker may not read at its source')
+      .option('--enforce-source-readers', 'leave out what the caller may not read at its source')
       .option('--no-enforce-source-readers', 'show it to everybody who may search the space'),
     {
       call: (client, { space, name, ...options }: ChangedCollection, collection) =>

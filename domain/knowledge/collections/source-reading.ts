@@ -1,4 +1,4 @@
-import { raw, type FilterQuery } from '@mikro-orm/core';
+import { raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { verifiedAddress } from '#domain/identity/principals/verified-address.ts';
 import type { Collection } from './collection.entity.ts';
@@ -64,10 +64,10 @@ export function textArray(texts: readonly string[]): string {
 }
 
 /** The same for a query of entities; no condition for null. */
-export function whereReadable(reading: SourceReading | null): FilterQuery<never> {
+export function whereReadable(reading: SourceReading | null): Record<symbol, never[]> {
   if (reading === null) {
     return {};
   }
   const { params } = isReadable('', reading);
-  return { [raw((alias) => isReadable(alias, reading).sql, params)]: [] } as FilterQuery<never>;
+  return { [raw((alias) => isReadable(alias, reading).sql, params)]: [] };
 }

@@ -20,7 +20,7 @@ export interface KeywordQuery {
   /** Number of passages in these collections; maintained on write, never counted by a search. */
   passages: number;
   filter: DocumentFilter;
-  /** What the asker may read at the sources; null: no collection enforces that. */
+  /** What the caller may read at the sources; null: no collection enforces that. */
   reading: SourceReading | null;
   limit: number;
 }

@@ -16,7 +16,7 @@ export interface NearestQuery {
   /** Collections of one space; never empty. */
   collectionIds: string[];
   filter: DocumentFilter;
-  /** What the asker may read at the sources; null: no collection enforces that. */
+  /** What the caller may read at the sources; null: no collection enforces that. */
   reading: SourceReading | null;
   /** Number of passages in these collections. */
   passages: number;
