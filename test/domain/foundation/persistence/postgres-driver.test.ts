@@ -19,7 +19,11 @@ const text = fc
 
 it('quotes as the ORM does', () => {
   const theirs = new PostgreSqlPlatform();
-  fc.assert(fc.property(text, (value) => expect(quoteLiteral(value)).toBe(theirs.escape(value))));
+  fc.assert(
+    fc.property(text, (value) => {
+      expect(quoteLiteral(value)).toBe(theirs.escape(value));
+    }),
+  );
 });
 
 it('a text comes back from the database as it was', async () => {
