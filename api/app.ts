@@ -11,6 +11,7 @@ import { answerClientError, rejectOddRequests } from './plugins/client-errors.ts
 import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugins/error-handling.ts';
 import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
+import { discardRefusedBodies } from './plugins/refused-bodies.ts';
 import { rejectWhileDraining } from './plugins/draining.ts';
 import { describeApi } from './plugins/openapi.ts';
 import { closePromptly } from './plugins/prompt-close.ts';
@@ -58,6 +59,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   dropStalledReaders(app);
   rejectOddRequests(app);
   limitArrival(app);
+  discardRefusedBodies(app);
   rejectWhileDraining(app, deps);
   logRequests(app, deps);
   const errors: ErrorHandling = {

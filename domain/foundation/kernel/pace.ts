@@ -26,6 +26,17 @@ export class Pace {
     return Math.max(0, fullAt - now - (burst / perSecond) * 1_000);
   }
 
+  /** For a caller that waits `maxMs` at most: what is beyond that leaves no debt. @returns milliseconds to wait */
+  takeWithin(maxMs: number, key: string, amount: number, now = performance.now()): number {
+    const waitMs = this.take(key, amount, now);
+    if (waitMs <= maxMs) {
+      return waitMs;
+    }
+    const { burst, perSecond } = this.#limits;
+    this.#fullAt.set(key, now + maxMs + (burst / perSecond) * 1_000);
+    return maxMs;
+  }
+
   /** For a caller that must not wait: takes what is left of the burst. @returns 0 */
   drain(key: string, now = performance.now()): 0 {
     const { burst, perSecond } = this.#limits;

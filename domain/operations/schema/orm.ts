@@ -3,6 +3,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import type { Pool } from 'pg';
 import { allEntities } from './all-entities.ts';
 import { boundedClient, type ClientBounds } from '#domain/foundation/persistence/bounded-client.ts';
+import { PostgresDriver } from '#domain/foundation/persistence/postgres-driver.ts';
 import { Migration20261121000000 } from '#domain/operations/schema/migrations/Migration20261121000000.ts';
 import { Migration20261123200000 } from '#domain/operations/schema/migrations/Migration20261123200000.ts';
 import { Migration20261124000000 } from '#domain/operations/schema/migrations/Migration20261124000000.ts';
@@ -43,6 +44,7 @@ export function createOrm(options: OrmOptions): MikroORM {
 
 export function ormConfig(options: OrmOptions): Options {
   return {
+    driver: PostgresDriver,
     clientUrl: options.url,
     entities: allEntities,
     extensions: [Migrator],
