@@ -2,6 +2,7 @@ import { confluenceProvider } from './confluence/provider.ts';
 import { filesystemProvider } from './filesystem/provider.ts';
 import { gitProvider } from './git/provider.ts';
 import { githubProvider } from './github/provider.ts';
+import { gitlabProvider } from './gitlab/provider.ts';
 import { googleDriveProvider } from './google-drive/provider.ts';
 import { imapProvider } from './imap/provider.ts';
 import { mcpProvider } from './mcp/provider.ts';
@@ -26,6 +27,7 @@ export const providers: readonly SourceProvider[] = [
   filesystemProvider,
   confluenceProvider,
   githubProvider,
+  gitlabProvider,
   googleDriveProvider,
   slackProvider,
 ];

@@ -52,7 +52,15 @@ export class JsonApi {
 
   /** @throws SourceFailure also for 404 and 410 */
   async get<T>(path: string, schema: z.ZodType<T>, asking: Asking): Promise<T> {
-    return (await this.#ask(path, schema, asking)).value;
+    return (await this.ask(path, schema, asking)).value;
+  }
+
+  /** With its headers. @throws SourceFailure also for 404 and 410 */
+  ask<T>(path: string, schema: z.ZodType<T>, asking: Asking): Promise<Answer<T>> {
+    return asSourceFailures(asking.signal, async () => {
+      const response = await this.#send(path, asking);
+      return { value: await this.#read(response, schema, asking), headers: response.headers };
+    });
   }
 
   /** Null for 404 and 410. */
@@ -72,13 +80,6 @@ export class JsonApi {
         await discardBody(response);
         return null;
       }
-      return { value: await this.#read(response, schema, asking), headers: response.headers };
-    });
-  }
-
-  #ask<T>(path: string, schema: z.ZodType<T>, asking: Asking): Promise<Answer<T>> {
-    return asSourceFailures(asking.signal, async () => {
-      const response = await this.#send(path, asking);
       return { value: await this.#read(response, schema, asking), headers: response.headers };
     });
   }

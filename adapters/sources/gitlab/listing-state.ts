@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { GitlabScope } from './scope.ts';
+
+const checkpoint = z.object({
+  /** Of the scope: with another one, everything is listed. */
+  scope: z.string(),
+  /** Begin of the last complete listing. */
+  whole: z.string(),
+  /** From when on changes are asked for. */
+  since: z.string(),
+});
+
+const state = z.object({
+  /** Begin of this listing, by the clock of the server. */
+  began: z.string(),
+  /** Index of the kind within the scope. */
+  kind: z.int().min(0),
+  /** Of the page within the kind. */
+  paging: z.string().nullable(),
+  /** Null: everything is listed. */
+  before: checkpoint.nullable(),
+});
+export type ListingState = z.output<typeof state>;
+
+/** The margin covers clocks and replicas of the server that are behind. */
+const marginMs = 60_000;
+
+/** How a listing begins: with the changes, where the checkpoint is of a recent listing of the same scope. */
+export function beginState(text: string | null, scope: GitlabScope): ListingState {
+  const before = text === null ? null : read(checkpoint, text);
+  const age = before === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(before.whole);
+  const isUsable = before?.scope === keyOf(scope) && age < scope.relist_hours * 3_600_000;
+  return { began: '', kind: 0, paging: null, before: isUsable ? before : null };
+}
+
+export function endOf({ began, before }: ListingState, scope: GitlabScope): string {
+  const since = new Date(Date.parse(began) - marginMs).toISOString();
+  return JSON.stringify({ scope: keyOf(scope), whole: before?.whole ?? began, since });
+}
+
+export function readState(text: string): ListingState {
+  const found = read(state, text);
+  if (found === null) {
+    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
+  }
+  return found;
+}
+
+function keyOf({ base_url: base, project, kinds, notes, confidential }: GitlabScope): string {
+  return sha256(JSON.stringify([base, project, kinds, notes, confidential])).slice(0, 16);
+}
+
+function read<T>(schema: z.ZodType<T>, text: string): T | null {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
