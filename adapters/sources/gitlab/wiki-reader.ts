@@ -6,6 +6,7 @@ import type { KindPage, KindReader } from './kind-reader.ts';
 import type { ListingState } from './listing-state.ts';
 import type { ProjectApi } from './project-api.ts';
 import type { GitlabScope } from './scope.ts';
+import type { WikiPage } from './wire.ts';
 
 const pageSize = 100;
 
@@ -61,7 +62,7 @@ export class WikiReader implements KindReader {
     return (await this.#find(id, 0, signal)) !== null;
   }
 
-  async #find(slug: string, maxBytes: number, signal: AbortSignal) {
+  async #find(slug: string, maxBytes: number, signal: AbortSignal): Promise<WikiPage | 'too_long' | null> {
     try {
       return isAddressable(slug) ? await this.#api.wikiPage(slug, maxBytes, signal) : null;
     } catch (error) {

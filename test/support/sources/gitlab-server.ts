@@ -112,7 +112,7 @@ export async function startGitlab(kind: Kind = 'issues'): Promise<GitlabServer> 
     const next = new URL(url);
     next.searchParams.set('cursor', Buffer.from(String(page.at(-1)?.iid)).toString('base64'));
     return Response.json(page.map(shown), {
-      headers: following.length > size ? { link: `<${next.href}>; rel="next"` } : {},
+      headers: { ...(following.length > size && { link: `<${next.href}>; rel="next"` }) },
     });
   };
 
