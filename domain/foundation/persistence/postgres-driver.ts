@@ -30,7 +30,7 @@ function doubled(text: string): string {
   const out = Buffer.allocUnsafe(bytes.length * 2);
   let length = 0;
   for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at]!;
+    const byte = bytes.readUInt8(at);
     if (byte === quote || byte === backslash) out[length++] = byte;
     out[length++] = byte;
   }
