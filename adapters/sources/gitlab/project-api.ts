@@ -68,7 +68,7 @@ export class ProjectApi {
     let length = 0;
     let paging: string | null = '';
     for (let pages = 0; paging !== null && pages < maxNotePages; pages += 1) {
-      const path = `${this.#path}/${kind}/${iid}/notes?sort=asc&order_by=created_at&per_page=${pageSize}&${paging}`;
+      const path: string = `${this.#path}/${kind}/${iid}/notes?sort=asc&order_by=created_at&per_page=${pageSize}&${paging}`;
       const answer: Answer<wire.Note[]> | null = await this.#api.seek(path, wire.notes, {
         signal,
         absent: [404],
