@@ -53,8 +53,15 @@ it('finds a near passage behind more passages with fewer different signs than it
   await world.admin.query('set session_replication_role = origin');
   const { hits } = await world.unitOfWork.inTenant(space.tenantId, (em) =>
     nearestPassages(em, {
-      ...{ tenantId: space.tenantId, embeddingId, collectionIds: [collectionId], mean, vector: question },
-      ...{ listCount: 0, passages: vectors.length, filter: {}, limit: 5 },
+      tenantId: space.tenantId,
+      embeddingId,
+      collectionIds: [collectionId],
+      mean,
+      vector: question,
+      listCount: 0,
+      passages: vectors.length,
+      filter: {},
+      limit: 5,
     }),
   );
   expect(hits[0]).toMatchObject({ position: vectors.length - 1 });
