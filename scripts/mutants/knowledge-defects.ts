@@ -100,17 +100,23 @@ export const knowledgeDefects: readonly Defect[] = [
         `select v.* from (select v.document_id, v.generation, v.position from chunk_vectors v
        where`,
       ],
+      [` \${filtered.sql('v.document_id')}\n       order by`, '\n       order by'],
       [
-        ` \${filtered.sql('v.document_id')}
-       order by bit_count(v.bits # ?::bit varying) limit ?)`,
-        `
-       order by bit_count(v.bits # ?::bit varying) limit ?) v where true \${filtered.sql('v.document_id')})`,
+        '& ?::bit varying) limit ?)',
+        `& ?::bit varying) limit ?) v where true \${filtered.sql('v.document_id')})`,
       ],
       ['      ...filtered.params,\n', ''],
       ['      compared(query),\n', '      compared(query),\n      ...filtered.params,\n'],
     ],
     test: meaning,
     caughtBy: 'behind any number of better ones',
+  },
+  {
+    name: 'all signs of a vector counted alike',
+    file: nearest,
+    replace: [['const heavyShares = [0.65, 0.3];', 'const heavyShares = [1, 1];']],
+    test: 'test/domain/knowledge/search/nearest-passages.test.ts',
+    caughtBy: 'with fewer different signs than it compares',
   },
   {
     name: 'filter of a keyword search behind its limit',

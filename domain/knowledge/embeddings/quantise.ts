@@ -48,6 +48,16 @@ export function signBits(vector: Float32Array, mean: Float32Array): string {
   return Array.from(vector, (component, index) => (component > (mean[index] ?? 0) ? '1' : '0')).join('');
 }
 
+/**
+ * A share of the components, those that are furthest from `mean`, as a bit string: they decide most of the cosines of a
+ * question.
+ */
+export function heavyBits(vector: Float32Array, mean: Float32Array, share: number): string {
+  const distances = vector.map((component, index) => Math.abs(component - (mean[index] ?? 0)));
+  const least = distances.toSorted()[Math.floor((1 - share) * vector.length)] ?? 0;
+  return Array.from(distances, (distance) => (distance >= least && distance > 0 ? '1' : '0')).join('');
+}
+
 /** Cosine of a vector of length 1 with a quantised one. */
 export function similarity(vector: Float32Array, quantised: Buffer, mean: Float32Array): number {
   const { components, step, isWhole } = parse(quantised, vector.length);

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { heavyBits, quantise, signBits } from '#domain/knowledge/embeddings/quantise.ts';
+import { unit } from '#domain/knowledge/embeddings/vector-lists.ts';
+import { nearestPassages } from '#domain/knowledge/search/nearest-passages.ts';
+import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+
+let world: KnowledgeWorld;
+beforeAll(async () => {
+  world = await openWorld();
+}, 60_000);
+afterAll(async () => world.stop());
+
+const dims = 60;
+const mean = new Float32Array(dims).fill(0.01);
+/** The first components of the question decide its cosines. */
+const heavy = 18;
+/** A vector like the question's, with the opposite sign in some components. */
+const withFlipped = (flipped: (index: number) => boolean) =>
+  unit(
+    Float32Array.from({ length: dims }, (_, index) => (index < heavy ? 2 : 0.2) * (flipped(index) ? -1 : 1)),
+  );
+const question = withFlipped(() => false);
+
+it('marks the components of a question that are furthest from the mean', () => {
+  expect(heavyBits(question, mean, heavy / dims)).toBe('1'.repeat(heavy) + '0'.repeat(dims - heavy));
+  expect(heavyBits(mean, mean, 1)).toBe('0'.repeat(dims));
+});
+
+it('finds a near passage behind more passages with fewer different signs than it compares', async () => {
+  const space = await world.addSpace();
+  const [embeddingId, collectionId, documentId] = [newId(), newId(), newId()];
+  const far = withFlipped((index) => index < 8);
+  const near = withFlipped((index) => index >= heavy && index < heavy + 12);
+  const vectors = [...Array.from({ length: 1_600 }, () => far), near];
+  const rows = vectors.map((vector, position) => ({
+    position,
+    bits: signBits(vector, mean),
+    vector: quantise(vector, mean).toString('hex'),
+  }));
+  // Of the documents and chunks of the vectors a search reads nothing.
+  await world.admin.query('set session_replication_role = replica');
+  await world.admin.query(
+    `with given as materialized (
+       select * from jsonb_to_recordset($1::jsonb) as r(position integer, bits text, vector text)),
+     stored as (
+       insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
+       select $2, $3, $4, 1, position, sha256(convert_to(position::text, 'UTF8')), decode(vector, 'hex') from given)
+     insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)
+     select $2, $3, $5, $4, 1, position, bits::bit varying from given`,
+    [JSON.stringify(rows), space.tenantId, embeddingId, documentId, collectionId],
+  );
+  await world.admin.query('set session_replication_role = origin');
+  const { hits } = await world.unitOfWork.inTenant(space.tenantId, (em) =>
+    nearestPassages(em, {
+      tenantId: space.tenantId,
+      embeddingId,
+      collectionIds: [collectionId],
+      mean,
+      vector: question,
+      listCount: 0,
+      passages: vectors.length,
+      filter: {},
+      limit: 5,
+    }),
+  );
+  expect(hits[0]).toMatchObject({ position: vectors.length - 1 });
+}, 60_000);
