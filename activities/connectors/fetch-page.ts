@@ -3,6 +3,7 @@ import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments } from '#domain/knowledge/synchronisation/known-documents.ts';
 import { storeBatch, type Outcome, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { fetchDocument, isFetched, type FetchWork } from './fetch-document.ts';
+import type { OpenRun } from './run-steps.ts';
 
 /** Documents that are fetched and extracted at the same time. */
 const parallel = 4;
@@ -51,7 +52,7 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
       if (from % pacedAtOnce === 0) {
         const next = documents.slice(from, from + pacedAtOnce);
         const requests = next.filter((each) => isFetched(work, each, known.get(each.ref) ?? null));
-        await open.pace(requests.length, signal);
+        await open.pace(requests.length - (await prepared(open, requests, signal)), signal);
       }
       const group = documents.slice(from, from + parallel);
       const results = await Promise.allSettled(
@@ -91,6 +92,22 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
     await fetchAll(again, (outcome) => outcomes.push(outcome));
   }
   return flush(end);
+}
+
+/** Has a source read several documents with one request, where it can. @returns how many it has */
+async function prepared(
+  { source, pace }: OpenRun,
+  documents: readonly ListedDocument[],
+  signal: AbortSignal,
+): Promise<number> {
+  if (source.prepare === undefined || documents.length < 2) {
+    return 0;
+  }
+  await pace(1, signal);
+  return source.prepare(
+    documents.map(({ ref }) => ref),
+    signal,
+  );
 }
 
 /** @returns failures that are the documents' own; those that got no answer are put into `again` */

@@ -85,6 +85,12 @@ export interface Source {
   /** One page, of up to about a hundred documents. */
   list(input: ListInput, signal: AbortSignal): Promise<SourcePage>;
   fetch(input: FetchInput, signal: AbortSignal): Promise<Fetched>;
+  /**
+   * Documents that are fetched next: a source that can read several with one request does so, within bounds of its own,
+   * and keeps them until the next call. What it could not read, `fetch` reads.
+   * @returns how many documents need no request of their own any more
+   */
+  prepare?(refs: readonly string[], signal: AbortSignal): Promise<number>;
   /** Asked once more before a document that the listing lacks is deleted. */
   exists(ref: string, signal: AbortSignal): Promise<boolean>;
   /** The members of its groups, page by page; omitted: it names addresses only. */
