@@ -82,7 +82,7 @@ export interface SourceGroup {
 export interface Source {
   /** Whether address, credential and scope work, in a few requests. */
   check(signal: AbortSignal): Promise<void>;
-  /** One page, of up to about a hundred documents. */
+  /** One page, of up to about a thousand documents, fewer where they bring their content. */
   list(input: ListInput, signal: AbortSignal): Promise<SourcePage>;
   fetch(input: FetchInput, signal: AbortSignal): Promise<Fetched>;
   /**
