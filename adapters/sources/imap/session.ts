@@ -63,7 +63,10 @@ export function createSessions(scope: ImapScope, access: ImapAccess): Sessions {
           end();
         }
         const session = (current ??= newSession());
-        const limit = AbortSignal.any([signal, AbortSignal.timeout(commandMs + Math.ceil(contentBytes / 1_000))]);
+        const limit = AbortSignal.any([
+          signal,
+          AbortSignal.timeout(commandMs + Math.ceil(contentBytes / 1_000)),
+        ]);
         // A connection outlives the signal of the call that makes it.
         limit.addEventListener('abort', end, { once: true });
         try {

@@ -3,8 +3,8 @@ import type { ImapFlow } from 'imapflow';
 const maxUid = 4_294_967_295;
 
 /**
- * The members of a set such as `3,7:12` or of a list such as `3 7 8`; of one that has more than `most`, `most` and one
- * more. A set is short on the wire and long in memory.
+ * The members of a set such as `3,7:12` or of a list such as `3 7 8`: at most `most` and one more, which shows that
+ * there are others. A set is short on the wire and long in memory.
  */
 export function uidsOf(set: string, most: number): number[] {
   const uids: number[] = [];
@@ -25,7 +25,7 @@ export interface SetReaders {
   vanished: (set: string) => void;
   /** Takes the set or the list of each answer to a search. */
   found: (set: string) => void;
-  /** The parser's time grows with the square of what a line has, or it needs hundreds of times its bytes. */
+  /** The parser's time would grow with the square of a line's length, or its memory to hundreds of times of it. */
   tooLarge: () => void;
 }
 
@@ -36,7 +36,7 @@ interface Internals {
   handleResponse: (line: Line) => Promise<boolean>;
 }
 
-/** Of numbers and what separates them in sets; the parser reads no longer one in bearable time. */
+/** Digits and separators in a row; the parser needs a second for twenty times as many. */
 const maxSetBytes = 8_192;
 const maxTokens = 50_000;
 
