@@ -42,34 +42,37 @@ const say = (line: string) =>
 const sources = await fillSources(scale);
 say(`${scale.documents} documents of ${scale.bytes} bytes in each source`);
 const listed = await startListingServer(scale.listed);
-const lab = await openLab({
-  toolRounds: [0],
-  pacedTokens: 1,
-  readers: 0,
-  // One whose documents are synchronised and one for the copies of each source, and one for runs beside responses.
-  others: 2 * sources.length + 1,
-  knowledge: false,
-  // A folder without a model: nothing is embedded.
-  env: { EMBEDDING_MODEL_PATH: import.meta.dirname, CONNECTOR_ROOTS: rootsOf(sources) },
-  origins: [...sources.flatMap(({ server }) => server.allowedOrigins), listed.origin],
-  ...(values.profiles === undefined ? {} : { profiles: values.profiles }),
-});
-const admin = new Client({ connectionString: lab.postgres.adminUrl });
-// The server may be stopped while this is open, after a failure.
-admin.on('error', () => undefined);
 try {
-  await admin.connect();
-  const verdicts = (await measureSync({ site: { lab, admin }, sources, listed, scale, say })).map(judge);
-  console.log(toTable(verdicts));
-  const missed = verdicts.filter(({ met }) => !met).length;
-  console.log(
-    `\n${verdicts.length - missed} of ${verdicts.length} goals met, in ${Math.round((performance.now() - startedAt) / 1_000)} s` +
-      (values.quick ? '; --quick is too short to judge by' : ''),
-  );
-  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(verdicts, null, 2));
+  const lab = await openLab({
+    toolRounds: [0],
+    pacedTokens: 1,
+    readers: 0,
+    // One whose documents are synchronised and one for the copies of each source, and one for runs beside responses.
+    others: 2 * sources.length + 1,
+    knowledge: false,
+    // A folder without a model: nothing is embedded.
+    env: { EMBEDDING_MODEL_PATH: import.meta.dirname, CONNECTOR_ROOTS: rootsOf(sources) },
+    origins: [...sources.flatMap(({ server }) => server.allowedOrigins), listed.origin],
+    ...(values.profiles === undefined ? {} : { profiles: values.profiles }),
+  });
+  const admin = new Client({ connectionString: lab.postgres.adminUrl });
+  // The server may be stopped while this is open, after a failure.
+  admin.on('error', () => undefined);
+  try {
+    await admin.connect();
+    const verdicts = (await measureSync({ site: { lab, admin }, sources, listed, scale, say })).map(judge);
+    console.log(toTable(verdicts));
+    const missed = verdicts.filter(({ met }) => !met).length;
+    console.log(
+      `\n${verdicts.length - missed} of ${verdicts.length} goals met, in ${Math.round((performance.now() - startedAt) / 1_000)} s` +
+        (values.quick ? '; --quick is too short to judge by' : ''),
+    );
+    if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(verdicts, null, 2));
+  } finally {
+    await admin.end().catch(() => undefined);
+    await lab.stop();
+  }
 } finally {
-  await admin.end().catch(() => undefined);
-  await lab.stop();
   await Promise.all([listed.stop(), ...sources.map(({ server }) => server.close())]);
 }
 

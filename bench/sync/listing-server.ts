@@ -12,7 +12,7 @@ const tooLong = 1_073_741_824;
 
 /** A bucket that only lists: a run over it shows what a listing costs. */
 export async function startListingServer(objects: number): Promise<ListedSource> {
-  const { origin, stop } = await startHttpFake((request) => {
+  const fake = await startHttpFake((request) => {
     const { searchParams } = new URL(request.url);
     const from = Number(searchParams.get('continuation-token') ?? 0);
     const count = Math.min(Number(searchParams.get('max-keys') ?? pageKeys), objects - from);
@@ -27,13 +27,14 @@ export async function startListingServer(objects: number): Promise<ListedSource>
       { headers: { 'content-type': 'application/xml' } },
     );
   });
+  const { origin } = fake;
   const value = { kind: 'access_key', access_key_id: 'AKLISTED', secret_access_key: 'listed' } as const;
   return {
     slug: 's3',
     scopeConfig: { endpoint: origin, bucket: 'listed' },
     credential: { origin, value },
     origin,
-    stop,
+    stop: () => fake.stop(),
   };
 }
 

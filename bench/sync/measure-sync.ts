@@ -38,9 +38,10 @@ export async function measureSync(measured: SyncMeasurement): Promise<Line[]> {
 
 async function measureSource(
   { site, scale, say }: SyncMeasurement,
-  { title, server, part, change }: FilledSource,
+  source: FilledSource,
   n: number,
 ): Promise<Line[]> {
+  const { title, server, part } = source;
   const { others } = site.lab;
   const [world, copying] = [others[2 * n]!, others[2 * n + 1]!];
   const connected = await connect({ ...site, world }, server);
@@ -55,7 +56,7 @@ async function measureSource(
   const unchanged = await connected.sync();
   const requests = server.requests() - before;
   expectCount(unchanged.added + unchanged.updated, 0);
-  await change();
+  await source.change();
   const changed = await connected.sync();
   expectCount(changed.updated, scale.documents / 100);
   const alone = await (await connect({ ...site, world: copying }, server, part)).sync();

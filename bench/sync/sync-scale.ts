@@ -8,7 +8,7 @@ export interface SyncScale {
   listed: number;
 }
 
-export const full: SyncScale = { documents: 10_000, bytes: 1_000, listed: 100_000 };
+export const full: SyncScale = { documents: 4_000, bytes: 1_000, listed: 50_000 };
 
 /** Every part once: shows that the bench works; the figures mean nothing. */
 export const quick: SyncScale = { documents: 200, bytes: 1_000, listed: 3_000 };
