@@ -37,7 +37,8 @@ const busyPauseMs = 100;
 
 /** Whether a request is needed for the document. */
 export function isFetched(work: FetchWork, listed: ListedDocument, known: KnownDocument | null): boolean {
-  return listed.content === undefined && (known === null || !isUnchanged(work, listed, known));
+  const isLeftOut = listed.byteSize !== null && listed.byteSize > maxDocumentBytes;
+  return listed.content === undefined && !isLeftOut && (known === null || !isUnchanged(work, listed, known));
 }
 
 /** By its version; `full` runs compare contents. */

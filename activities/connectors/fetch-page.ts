@@ -3,13 +3,14 @@ import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments } from '#domain/knowledge/synchronisation/known-documents.ts';
 import { storeBatch, type Outcome, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { fetchDocument, isFetched, type FetchWork } from './fetch-document.ts';
+import type { OpenRun } from './run-steps.ts';
 
 /** Documents that are fetched and extracted at the same time. */
 const parallel = 4;
-/** A batch is stored when it has so many documents or bytes. */
-const batch = { documents: 100, bytes: 16_777_216 };
-/** Documents for which requests are taken from the shared bucket at once; a multiple of `parallel`. */
-const pacedAtOnce = 40;
+/** A batch is stored when it has so many new documents, bytes of them, or documents in all. */
+const batch = { stored: 100, bytes: 16_777_216, documents: 500 };
+/** Documents for which requests are taken from the shared bucket at once. */
+const pacedAtOnce = 100;
 /** After so many documents in a row that could not be fetched, the source counts as unreachable. */
 const maxFailures = 5;
 
@@ -29,68 +30,104 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
   /** In a row, until another document could be fetched. */
   const unsure: Outcome[] = [];
   const again: ListedDocument[] = [];
-  let bytes = 0;
-  const flush = (last: PageEnd | null) =>
-    deps.unitOfWork.inTenant(tenantId, (em) =>
-      storeBatch(em, {
-        runId: run.id,
-        pages: run.pages,
-        outcomes: outcomes.splice(0),
-        end: last,
-      }),
-    );
+  let [bytes, stored] = [0, 0];
+  const store = (last: PageEnd | null) => {
+    const made = { runId: run.id, pages: run.pages, outcomes: outcomes.splice(0), end: last };
+    return deps.unitOfWork.inTenant(tenantId, (em) => storeBatch(em, made));
+  };
+  const isFull = () => stored >= batch.stored || bytes >= batch.bytes || outcomes.length >= batch.documents;
+  /** A batch is stored while the next one is fetched. */
+  let storing: Promise<unknown> = Promise.resolve();
+  const flush = async () => {
+    if (isFull()) {
+      await storing;
+    }
+    // Another document's turn may have stored it meanwhile.
+    if (isFull()) {
+      storing = store(null);
+      storing.catch(() => {});
+      [bytes, stored] = [0, 0];
+    }
+  };
   const stop = async (reason: unknown): Promise<never> => {
+    await storing;
     if (outcomes.length > 0) {
-      await flush(null);
+      await store(null);
     }
     throw reason;
   };
   const fetchAll = async (documents: readonly ListedDocument[], take: (outcome: Outcome) => void) => {
-    for (let from = 0; from < documents.length; from += parallel) {
+    for (let from = 0; from < documents.length; from += pacedAtOnce) {
       signal.throwIfAborted();
-      if (from % pacedAtOnce === 0) {
-        const next = documents.slice(from, from + pacedAtOnce);
-        const requests = next.filter((each) => isFetched(work, each, known.get(each.ref) ?? null));
-        await open.pace(requests.length, signal);
-      }
-      const group = documents.slice(from, from + parallel);
-      const results = await Promise.allSettled(
-        group.map((each) => fetchDocument(work, each, known.get(each.ref) ?? null)),
-      );
-      for (const result of results) {
-        if (result.status === 'fulfilled') {
-          bytes += result.value.is === 'stored' ? result.value.read.content.byteLength : 0;
-          take(result.value);
+      const some = documents.slice(from, from + pacedAtOnce);
+      const requests = some.filter((each) => isFetched(work, each, known.get(each.ref) ?? null));
+      await open.pace(requests.length - (await prepared(open, requests, signal)), signal);
+      const left = some.values();
+      const failures: unknown[] = [];
+      const fetchNext = async () => {
+        for (const each of left) {
+          const outcome = await fetchDocument(work, each, known.get(each.ref) ?? null);
+          if (outcome.is === 'stored') {
+            bytes += outcome.read.content.byteLength;
+            stored += 1;
+          }
+          take(outcome);
+          if (failures.length > 0 || unsure.length >= maxFailures) {
+            return;
+          }
+          await flush();
         }
-      }
-      const stopped = results.find((result) => result.status === 'rejected');
-      if (stopped !== undefined) {
-        await stop(stopped.reason);
+      };
+      const fetchers = Array.from({ length: parallel }, () =>
+        fetchNext().catch((reason: unknown) => {
+          failures.push(reason);
+        }),
+      );
+      await Promise.all(fetchers);
+      if (failures.length > 0) {
+        await stop(failures[0]);
       }
       if (unsure.length >= maxFailures) {
         await stop(unanswered());
       }
-      if (outcomes.length >= batch.documents || bytes >= batch.bytes) {
-        await flush(null);
-        bytes = 0;
-      }
     }
   };
-  await fetchAll(fresh, (outcome) => {
-    if (outcome.is === 'failed') {
-      unsure.push(outcome);
-    } else {
-      outcomes.push(outcome, ...ownFailures(unsure.splice(0), again));
+  try {
+    await fetchAll(fresh, (outcome) => {
+      if (outcome.is === 'failed') {
+        unsure.push(outcome);
+      } else {
+        outcomes.push(outcome, ...ownFailures(unsure.splice(0), again));
+      }
+    });
+    outcomes.push(...ownFailures(unsure.splice(0), again));
+    if (again.length > 0) {
+      // The last documents of a page also fail when the source has gone away.
+      await open.pace(1, signal);
+      await open.source.check(signal).catch(stop);
+      await fetchAll(again, (outcome) => outcomes.push(outcome));
     }
-  });
-  outcomes.push(...ownFailures(unsure.splice(0), again));
-  if (again.length > 0) {
-    // The last documents of a page also fail when the source has gone away.
-    await open.pace(1, signal);
-    await open.source.check(signal).catch(stop);
-    await fetchAll(again, (outcome) => outcomes.push(outcome));
+    await storing;
+    return await store(end);
+  } finally {
+    await storing.catch(() => {});
   }
-  return flush(end);
+}
+
+/** Has a source read several documents with one request, where it can. @returns how many it has */
+async function prepared(
+  { source, pace }: OpenRun,
+  documents: readonly ListedDocument[],
+  signal: AbortSignal,
+): Promise<number> {
+  if (source.prepare === undefined || documents.length < 2) {
+    return 0;
+  }
+  await pace(1, signal);
+  return source.prepare(
+    documents.map(({ ref }) => ref),
+    signal,
+  );
 }
 
 /** @returns failures that are the documents' own; those that got no answer are put into `again` */

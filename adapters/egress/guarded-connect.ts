@@ -8,6 +8,8 @@ export interface Target {
   host: string;
   port: number;
   signal: AbortSignal;
+  /** Only origins that the operator lists: a public address is no reason to send a secret unencrypted. */
+  listedOnly?: boolean;
 }
 
 const dialMs = 5_000;
@@ -21,9 +23,12 @@ export function createGuardedConnect(
   resolve: Resolve = createResolve(),
 ): (target: Target) => Promise<Socket> {
   const allowed = new Set(allowedOrigins.map(originOf));
-  return async ({ scheme, host, port, signal }) => {
+  return async ({ scheme, host, port, signal, listedOnly = false }) => {
     const bare = host.replace(/^\[|\]$/g, '');
     const listed = allowed.has(originOf(`${scheme}://${host}:${port}`));
+    if (listedOnly && !listed) {
+      throw new EgressRefused();
+    }
     const address = listed
       ? bare
       : await new Promise<string>((done, refuse) => {

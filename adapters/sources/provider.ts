@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
 import type { ProviderDescription, SourceUse } from '#domain/knowledge/connectors/source-providers.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
+import type { Target } from '../egress/guarded-connect.ts';
 
 /** What a provider may use to reach its source; every way out is guarded and bounded. */
 export interface SourceAccess {
@@ -13,7 +14,7 @@ export interface SourceAccess {
    */
   fetch: typeof globalThis.fetch;
   /** A TCP connection under the same rules, for protocols other than HTTP; its origin is `<scheme>://host:port`. */
-  connect(target: { scheme: string; host: string; port: number; signal: AbortSignal }): Promise<Socket>;
+  connect(target: Target): Promise<Socket>;
   /** The opened value of the connector's credential, bound to the origin of `endpoint`; null: it has none. */
   credential: CredentialValue | null;
   /** A bearer token for an `oauth2_client` credential, from its token endpoint, cached. */

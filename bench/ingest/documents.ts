@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const bytes = 10_000;
 const sectionBytes = 1_500;
 const prose = ['README.md', 'docs/durability.md', 'docs/operating.md', 'docs/api.md'];
 
@@ -10,8 +9,8 @@ const vocabulary = prose
   .map((name) => readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), 'utf8'))
   .flatMap((text) => text.match(/(?<![\w`./-])[a-z]{2,12}(?![\w`./-])/gu) ?? []);
 
-/** Markdown of 10 kB in sections. No two have a passage in common, which would be embedded only once. */
-export function writeDocument(random: () => number): string {
+/** Markdown of so many bytes in sections. No two have a passage in common, which would be embedded only once. */
+export function writeDocument(random: () => number, bytes = 10_000): string {
   const word = () => vocabulary[Math.floor(random() * vocabulary.length)] ?? 'tide';
   const words = (count: number) => capital(Array.from({ length: count }, word).join(' '));
   let text = `# ${words(4)}\n`;

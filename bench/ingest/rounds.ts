@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelFiles } from '#adapters/embeddings/builtin-package.ts';
-import { residentBytes } from '#test/support/process-memory.ts';
-import { respond } from '../support/caller.ts';
-import { models, type Lab } from '../support/lab.ts';
+import { probe, watchMemory } from '../support/beside.ts';
 import type { Peer } from '../support/processes.ts';
 import { format, type Line } from '../support/report.ts';
 import { median, percentile, sum } from '../support/stats.ts';
@@ -10,8 +8,6 @@ import type { IngestScale } from './ingest-scale.ts';
 import { ingest, passagesOf, type Ingestion } from './uploads.ts';
 
 const memoryGoalMb = 350;
-const pauseMs = 20;
-const minProbes = 10;
 
 interface Round {
   passages: number;
@@ -53,34 +49,6 @@ export async function measureIngest(
   }
   const { idleMb, peakMb } = memory.end();
   return [...linesOf(rounds), memoryLine(idleMb, peakMb)];
-}
-
-/** First tokens of responses one after the other until the work has ended, in milliseconds. */
-async function probe(lab: Lab, work: Promise<unknown>): Promise<number[]> {
-  const state = { isOver: false };
-  const ended = work.finally(() => (state.isOver = true));
-  ended.catch(() => undefined);
-  const times: number[] = [];
-  while (!state.isOver || times.length < minProbes) {
-    times.push((await respond(lab, { model: models.tools(0) })).firstTextUs / 1_000);
-    await sleep(pauseMs);
-  }
-  await ended;
-  return times;
-}
-
-/** Resident megabytes of the worker before its first passage, and the most since. */
-function watchMemory(pid: number): { end(): { idleMb: number; peakMb: number } } {
-  const read = () => residentBytes(pid) / 1_048_576;
-  const idleMb = read();
-  let peakMb = idleMb;
-  const timer = setInterval(() => (peakMb = Math.max(peakMb, read())), 100);
-  return {
-    end: () => {
-      clearInterval(timer);
-      return { idleMb, peakMb };
-    },
-  };
 }
 
 function linesOf(rounds: readonly Round[]): Line[] {

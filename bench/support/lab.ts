@@ -71,6 +71,10 @@ export interface LabOptions {
   knowledge?: boolean;
   /** Where our processes write a profile of their processor time, if anywhere. */
   profiles?: string;
+  /** Settings of gateways and workers. */
+  env?: Readonly<Record<string, string>>;
+  /** Origins that they may reach beside the model. */
+  origins?: readonly string[];
 }
 
 export async function openLab(options: LabOptions): Promise<Lab> {
@@ -144,7 +148,8 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
     TEMPORAL_ADDRESS: temporal.address,
     MASTER_KEY: masterKey,
     EXIT_WITH_PARENT: '1',
-    EGRESS_ALLOW: new URL(model.said.url).origin,
+    EGRESS_ALLOW: [new URL(model.said.url).origin, ...(options.origins ?? [])].join(','),
+    ...options.env,
   };
   const profiling =
     options.profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profiles}`];

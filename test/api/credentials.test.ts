@@ -63,6 +63,7 @@ const values: [string, object][] = [
   ['basic', { username: 'ada', password: `${token} ü` }],
   ['oauth2_client', { client_id: 'us', client_secret: token, token_url: 'https://id.example.com/token' }],
   ['access_key', { access_key_id: 'AK1', secret_access_key: token }],
+  ['access_key', { access_key_id: 'AK2', secret_access_key: 'key', session_token: token }],
 ];
 
 describe('a credential', () => {

@@ -10,7 +10,7 @@ const checkout = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The short form of a bench, as its user runs it: what it wrote as JSON, and how many lines it judged for people. */
 export async function runQuickly(
-  bench: 'events' | 'ingest' | 'notifications' | 'responses' | 'upkeep',
+  bench: 'events' | 'ingest' | 'notifications' | 'responses' | 'sync' | 'upkeep',
 ): Promise<{ report: unknown; judged: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'platform-bench-test-'));
   try {

@@ -186,7 +186,10 @@ async function fetchFile(
     if (version !== null && version === found) {
       return { kind: 'unchanged' };
     }
-    const content = before.size > maxBytes ? null : await readBounded(handle, maxBytes, signal);
+    const content =
+      before.size > maxBytes
+        ? null
+        : await readBounded(handle, maxBytes, { size: Number(before.size), signal });
     if (content === null) {
       return { kind: 'skipped', code: 'too_large' };
     }

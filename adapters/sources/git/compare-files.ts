@@ -8,7 +8,7 @@ export interface FilePart {
 }
 
 /** Of one page. */
-const maxFound = 100;
+const maxFound = 500;
 /** Of one page: the comparison must not hold the event loop. */
 const maxCompared = 20_000;
 

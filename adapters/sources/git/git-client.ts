@@ -65,9 +65,10 @@ export class GitClient {
     );
   }
 
-  /** A pack with one file. */
-  blobPack(id: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    return this.#pack([`want ${id}`], signal);
+  /** A pack with these files and nothing else. */
+  blobPack(ids: readonly string[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const wants = ids.map((id) => `want ${id}`);
+    return this.#pack(ids.length === 1 ? wants : ['ofs-delta', ...wants], signal);
   }
 
   async *#refs(prefix: string, signal: AbortSignal): AsyncGenerator<[id: string, name: string]> {

@@ -16,6 +16,7 @@ import { isLfsPointer } from './lfs-pointer.ts';
 import { parseCheckpoint, parsePosition, writeCheckpoint, type Position } from './position.ts';
 import { ObjectMissing } from './pkt-line.ts';
 import { readBlob } from './read-blob.ts';
+import { readBlobs } from './read-blobs.ts';
 import { scopeDigest, type GitScope } from './scope.ts';
 import { webAddress } from './web-address.ts';
 
@@ -36,6 +37,9 @@ export class GitSource implements Source {
   readonly #lists = new Map<string, Promise<FileList>>();
   /** The commit that contents are read from. */
   #commit: string | null = null;
+  /** Contents of `prepare`, by their id. */
+  #prepared: ReadonlyMap<string, Buffer> = new Map();
+  #hasLargeFiles = false;
 
   constructor(client: GitClient, scope: GitScope, use: SourceAccess['use']) {
     this.#client = client;
@@ -81,6 +85,27 @@ export class GitSource implements Source {
         return this.#read({ ref, version, maxBytes }, signal);
       }
     });
+  }
+
+  /** In one pack. Where less than half of the files fit into its bounds, they are large: each is read by itself. */
+  async prepare(refs: readonly string[], signal: AbortSignal): Promise<number> {
+    this.#prepared = new Map();
+    const commit = this.#commit;
+    if (commit === null || this.#hasLargeFiles) return 0;
+    try {
+      const files = await this.#files(commit, signal);
+      const wanted = refs.map((ref) => files.find(ref)).filter((file) => file?.kind !== submoduleKind);
+      const ids = [...new Set(wanted.flatMap((file) => file?.id ?? []))];
+      if (ids.length < 2) return 0;
+      const format = await this.#client.format(signal);
+      this.#prepared = await readBlobs(this.#client.blobPack(ids, signal), format);
+      this.#hasLargeFiles = this.#prepared.size * 2 < ids.length;
+      return wanted.filter((file) => file !== null && this.#prepared.has(file.id)).length;
+    } catch {
+      // Reading them one by one says what is wrong.
+      signal.throwIfAborted();
+      return 0;
+    }
   }
 
   exists(ref: string, signal: AbortSignal): Promise<boolean> {
@@ -129,12 +154,16 @@ export class GitSource implements Source {
     if (file === null) return { kind: 'gone' };
     if (file.id === version) return { kind: 'unchanged' };
     if (file.kind === submoduleKind) return { kind: 'skipped', code: 'not_a_document' };
-    const format = await this.#client.format(signal);
-    const content = await readBlob(this.#client.blobPack(file.id, signal), { id: file.id, format, maxBytes });
-    if (content === null) return { kind: 'skipped', code: 'too_large' };
+    const content = this.#prepared.get(file.id) ?? (await this.#readAlone(file.id, maxBytes, signal));
+    if (content === null || content.byteLength > maxBytes) return { kind: 'skipped', code: 'too_large' };
     return isLfsPointer(content)
       ? { kind: 'skipped', code: 'not_a_document' }
       : { kind: 'content', content, mediaType: null, version: file.id };
+  }
+
+  async #readAlone(id: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | null> {
+    const format = await this.#client.format(signal);
+    return readBlob(this.#client.blobPack([id], signal), { id, format, maxBytes });
   }
 
   /** Null: the repository is empty. */

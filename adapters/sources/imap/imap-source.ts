@@ -27,7 +27,7 @@ export function imapSource(scope: ImapScope, access: ImapAccess): Source {
           const { path, validity, uid } = message;
           const isSame = (await openMailbox(session, path)) === validity;
           const range = { from: uid, to: uid + 1, since: null };
-          return isSame && (await searchUids(session.client, range)).length > 0;
+          return isSame && (await searchUids(session, range)).length > 0;
         }, signal))
       );
     },

@@ -67,14 +67,14 @@ function usableCheckpoint(checkpoint: Checkpoint | null, scope: ImapScope): Chec
 
 /** Messages that the scope no longer includes, since days have passed. */
 async function agedUids(
-  { client }: Session,
+  session: Session,
   to: number,
   before: string | null,
   since: string | null,
 ): Promise<number[]> {
   return since === null || since === before || to <= 1
     ? []
-    : searchUids(client, { from: 1, to, since: before }, since);
+    : searchUids(session, { from: 1, to, since: before }, since);
 }
 
 async function pageAt(session: Session, cursor: Cursor, gone: string[]): Promise<SourcePage> {

@@ -1,4 +1,4 @@
-import type { FetchMessageObject, ImapFlow } from 'imapflow';
+import type { FetchMessageObject } from 'imapflow';
 import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
 import type { MailboxState } from './listing-state.ts';
 import { writeRef } from './message-ref.ts';
@@ -61,17 +61,13 @@ export interface Found {
 }
 
 /** The UIDs at the beginning of a range, about `count` or more; windows bound the answers of large mailboxes. */
-export async function findUids(
-  { client }: Session,
-  { from, to, since }: Range,
-  count: number,
-): Promise<Found> {
-  const uids: number[] = [];
+export async function findUids(session: Session, { from, to, since }: Range, count: number): Promise<Found> {
+  let uids: number[] = [];
   let [begin, size] = [from, firstWindow];
   for (let windows = 0; begin < to && uids.length < count && windows < maxWindows; windows += 1) {
     const end = Math.min(begin + size, to, maxUid);
-    const found = await searchUids(client, { from: begin, to: end, since });
-    uids.push(...found);
+    const found = await searchUids(session, { from: begin, to: end, since });
+    uids = [...uids, ...found];
     size = found.length === 0 ? size * 4 : size;
     begin = end;
   }
@@ -79,7 +75,7 @@ export async function findUids(
 }
 
 export async function searchUids(
-  client: ImapFlow,
+  { client, found }: Session,
   { from, to, since }: Range,
   before?: string,
 ): Promise<number[]> {
@@ -88,11 +84,11 @@ export async function searchUids(
     ...(since === null ? {} : { since: new Date(since) }),
     ...(before === undefined ? {} : { before: new Date(before) }),
   };
-  const found = await client.search(query, { uid: true });
-  if (!Array.isArray(found)) {
+  found.length = 0;
+  if (!Array.isArray(await client.search(query, { uid: true }))) {
     throw new SourceFailure('source_invalid', 'The mail server does not search its mailbox.');
   }
-  return found.filter((uid) => uid >= from && uid < to);
+  return [...new Set(found.splice(0).filter((uid) => uid >= from && uid < to))];
 }
 
 /** The documents of messages of the open mailbox; deleted ones are left out. */

@@ -8,7 +8,7 @@ export const imapScope = z.strictObject({
     .enum(['implicit', 'starttls', 'off'])
     .default('implicit')
     .describe(
-      'implicit: encrypted from the beginning, as on port 993; starttls: as on port 143; off: the password is sent in the clear.',
+      'implicit: encrypted from the beginning, as on port 993; starttls: as on port 143; off: the password is sent in the clear, to servers that the operator lists alone.',
     ),
   tls_certificate: certificateField,
   mailboxes: z

@@ -1,11 +1,13 @@
-import { ImapFlow, type ExpungeEvent } from 'imapflow';
+import { ImapFlow } from 'imapflow';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { EgressRefused } from '../../egress/public-address.ts';
 import type { SourceAccess } from '../provider.ts';
 import { oneAtATime } from '../shared/one-at-a-time.ts';
 import { bareHost } from '../shared/server-address.ts';
 import { exceedsLimits, imapFailure, limitFailure } from './imap-failure.ts';
 import type { ImapScope } from './scope.ts';
+import { readSets, uidsOf } from './uid-sets.ts';
 
 const MiB = 1_048_576;
 const commandMs = 60_000;
@@ -16,6 +18,8 @@ const answerBytes = 16 * MiB;
 const answerLines = 50_000;
 /** With more deletions a listing of everything is shorter. */
 export const maxVanished = 10_000;
+/** UIDs of the answers to a search. */
+const maxFound = 1_000_000;
 
 export interface ImapAccess {
   connect: SourceAccess['connect'];
@@ -26,6 +30,8 @@ export interface Session {
   client: ImapFlow;
   /** UIDs that the server says to be deleted, since the caller has last emptied the list. */
   vanished: number[];
+  /** UIDs that a search has found, since the caller has last emptied the list. */
+  found: number[];
 }
 
 export interface Sessions {
@@ -57,14 +63,26 @@ export function createSessions(scope: ImapScope, access: ImapAccess): Sessions {
           end();
         }
         const session = (current ??= newSession());
-        const limit = AbortSignal.any([signal, AbortSignal.timeout(commandMs + contentBytes / 1_000)]);
+        const limit = AbortSignal.any([
+          signal,
+          AbortSignal.timeout(commandMs + Math.ceil(contentBytes / 1_000)),
+        ]);
         // A connection outlives the signal of the call that makes it.
         limit.addEventListener('abort', end, { once: true });
         try {
           session.bytesLeft = answerBytes + contentBytes;
           session.linesLeft = contentBytes > 0 ? Infinity : answerLines;
           session.client ??= await connectClient(scope, access, session);
-          return await work({ client: session.client, vanished: session.vanished });
+          const result = await work({
+            client: session.client,
+            vanished: session.vanished,
+            found: session.found,
+          });
+          // The end of a command may arrive with the answer that is cut.
+          if (session.failure !== null) {
+            throw session.failure;
+          }
+          return result;
         } catch (error) {
           signal.throwIfAborted();
           const failure = imapFailure(session.failure ?? error, signal);
@@ -87,6 +105,7 @@ interface LiveSession {
   bytesLeft: number;
   linesLeft: number;
   vanished: number[];
+  found: number[];
   failure: SourceFailure | null;
 }
 
@@ -96,6 +115,7 @@ const newSession = (): LiveSession => ({
   bytesLeft: answerBytes,
   linesLeft: answerLines,
   vanished: [],
+  found: [],
   failure: null,
 });
 
@@ -113,11 +133,19 @@ async function connectClient(scope: ImapScope, access: ImapAccess, session: Live
     maxLineLength: answerBytes,
     maxLiteralSize: maxMessageBytes,
     maxResponseSize: maxMessageBytes + MiB,
-    expungeHandler: ({ uid, vanished }: ExpungeEvent) => {
-      if (vanished && uid !== undefined && session.vanished.length <= maxVanished) {
-        session.vanished.push(uid);
-      }
-    },
+  });
+  const cut = () => {
+    session.failure ??= limitFailure();
+    client.close();
+  };
+  const add = (list: number[], set: string, most: number) => {
+    for (const uid of list.length > most ? [] : uidsOf(set, most - list.length)) list.push(uid);
+    return list.length <= most;
+  };
+  readSets(client, {
+    vanished: (set) => add(session.vanished, set, maxVanished),
+    found: (set) => add(session.found, set, maxFound) || cut(),
+    tooLarge: cut,
   });
   client.on('error', (error: unknown) => {
     if (exceedsLimits(error)) {
@@ -140,8 +168,7 @@ async function connectClient(scope: ImapScope, access: ImapAccess, session: Live
     session.bytesLeft -= bytes.byteLength;
     session.linesLeft -= session.linesLeft === Infinity ? 0 : linesOf(bytes);
     if (session.bytesLeft < 0 || session.linesLeft < 0) {
-      session.failure ??= limitFailure();
-      client.close();
+      cut();
     }
   });
   return client;
@@ -185,7 +212,10 @@ function ignoreErrors(client: ImapFlow): void {
 async function dial(scope: ImapScope, { connect }: ImapAccess, signal: AbortSignal) {
   const { host, port, tls, tls_certificate } = scope;
   const ca = tls_certificate === null ? {} : { ca: tls_certificate };
-  const socket = await connect({ scheme: schemeOf(scope), host, port, signal });
+  const target = { scheme: schemeOf(scope), host, port, signal, listedOnly: tls === 'off' };
+  const socket = await connect(target).catch((error: unknown) => {
+    throw tls === 'off' && error instanceof EgressRefused ? unencrypted(error) : error;
+  });
   socket.on('error', () => {});
   if (tls === 'implicit') {
     return { host: bareHost(host), port, secure: true, tls: { socket, rejectUnauthorized: true, ...ca } };
@@ -195,6 +225,14 @@ async function dial(scope: ImapScope, { connect }: ImapAccess, signal: AbortSign
   const name = /[a-z]/.test(host) && !host.startsWith('[') ? { servername: host } : {};
   const options = { rejectUnauthorized: true, ...ca };
   return { host: address, port, secure: false, doSTARTTLS: tls === 'starttls', tls: options, ...name };
+}
+
+function unencrypted(cause: EgressRefused): SourceFailure {
+  return new SourceFailure(
+    'scope_invalid',
+    'A password is sent in the clear only to servers that the operator lists in EGRESS_ALLOW.',
+    { cause },
+  );
 }
 
 export const schemeOf = ({ tls }: Pick<ImapScope, 'tls'>): string => (tls === 'implicit' ? 'imaps' : 'imap');

@@ -20,7 +20,7 @@ import { pathFilter } from '../shared/path-patterns.ts';
 import { maxPages, readCursor, writeCursor } from './cursor.ts';
 import { fetchHandler } from './fetch-handler.ts';
 import { canBeRequested, decodeKey, etagOf, listedObject, nameOf, versionOf } from './listed-object.ts';
-import { s3Failure, serviceAnswer } from './s3-failure.ts';
+import { s3Failure, serviceAnswer, type ServiceAnswer } from './s3-failure.ts';
 import type { S3Scope } from './scope.ts';
 
 const pageKeys = 1_000;
@@ -101,8 +101,7 @@ export function s3Source(scope: S3Scope, access: S3Access): Source {
         await client.send(new HeadObjectCommand({ Bucket, Key: ref }), { abortSignal });
         return true;
       } catch (error) {
-        const answer = serviceAnswer(error);
-        return answer?.status === 404 && answer.name !== 'NoSuchBucket' ? false : failed(abortSignal)(error);
+        return isGone(serviceAnswer(error)) ? false : failed(abortSignal)(error);
       }
     },
 
@@ -122,6 +121,7 @@ function createClient(scope: S3Scope, { fetch, credential }: S3Access): S3Client
     credentials: {
       accessKeyId: credential.access_key_id,
       secretAccessKey: credential.secret_access_key,
+      ...(credential.session_token === undefined ? {} : { sessionToken: credential.session_token }),
     },
     requestHandler: fetchHandler(fetch),
     // The workflow tries again.
@@ -155,13 +155,19 @@ function documentsOf(answer: ListObjectsV2CommandOutput, scope: S3Scope) {
     .filter(({ ref }) => ref.startsWith(scope.prefix));
 }
 
+/** In a bucket with versions a deleted object has a marker as its last version; some servers answer it with 405. */
+function isGone(answer: ServiceAnswer | null): boolean {
+  const isMarked = answer?.status === 405 && answer.headers.get('x-amz-delete-marker') === 'true';
+  return isMarked || (answer?.status === 404 && answer.name !== 'NoSuchBucket');
+}
+
 /** What an error says about one object, where it concerns no more than that. */
 function outcomeOf(error: unknown): Fetched | null {
   const answer = serviceAnswer(error);
   if (answer?.status === 304) {
     return { kind: 'unchanged' };
   }
-  if (answer?.status === 404 && answer.name !== 'NoSuchBucket') {
+  if (isGone(answer)) {
     return { kind: 'gone' };
   }
   return answer?.status === 403 && (answer.name === 'AccessDenied' || answer.name === 'InvalidObjectState')

@@ -17,6 +17,7 @@ export const valueMembers = [
   'scope',
   'access_key_id',
   'secret_access_key',
+  'session_token',
 ] as const;
 type ValueMember = (typeof valueMembers)[number];
 
@@ -28,7 +29,7 @@ export type CredentialValue =
   | { kind: 'header'; name: string; value: string }
   | { kind: 'basic'; username: string; password: string }
   | { kind: 'oauth2_client'; client_id: string; client_secret: string; token_url: string; scope?: string }
-  | { kind: 'access_key'; access_key_id: string; secret_access_key: string };
+  | { kind: 'access_key'; access_key_id: string; secret_access_key: string; session_token?: string };
 
 interface Rule {
   form: RegExp;
@@ -70,7 +71,11 @@ const rules: Readonly<Record<CredentialKind, Partial<Record<ValueMember, Rule>>>
     token_url: visible(2_048),
     scope: { ...printable(1_024), optional: true },
   },
-  access_key: { access_key_id: visible(256), secret_access_key: visible(1_024) },
+  access_key: {
+    access_key_id: visible(256),
+    secret_access_key: visible(1_024),
+    session_token: { ...visible(8_192), optional: true },
+  },
 };
 
 /**

@@ -90,7 +90,6 @@ export class PostgresByteStore implements ByteStore {
     purpose: PutOptions['purpose'],
   ): Promise<Map<string, string>> {
     const hashes = JSON.stringify([...contents.keys()]);
-    const given = '(select jsonb_array_elements_text(?::jsonb))';
     return this.#mode.run(async (em) => {
       // In the order of the hashes, like everybody who takes several.
       await em.execute(
@@ -100,7 +99,8 @@ export class PostgresByteStore implements ByteStore {
       );
       const equal = await em.execute<{ key: string; sha256: string }[]>(
         `update stored_objects set purge_after = null
-         where tenant_id = ? and split_part(key, '/', 1) = ? and sha256 in ${given} returning key, sha256`,
+         where tenant_id = ? and split_part(key, '/', 1) = ?
+           and sha256 = any (array(select jsonb_array_elements_text(?::jsonb))) returning key, sha256`,
         [this.#tenantId, purpose, hashes],
       );
       const keys = new Map(equal.map(({ key, sha256 }) => [sha256, key]));

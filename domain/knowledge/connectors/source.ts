@@ -82,9 +82,15 @@ export interface SourceGroup {
 export interface Source {
   /** Whether address, credential and scope work, in a few requests. */
   check(signal: AbortSignal): Promise<void>;
-  /** One page, of up to about a hundred documents. */
+  /** One page, of up to about a thousand documents, fewer where they bring their content. */
   list(input: ListInput, signal: AbortSignal): Promise<SourcePage>;
   fetch(input: FetchInput, signal: AbortSignal): Promise<Fetched>;
+  /**
+   * Documents that are fetched next: a source that can read several with one request does so, within bounds of its own,
+   * and keeps them until the next call. What it could not read, `fetch` reads.
+   * @returns how many documents need no request of their own any more
+   */
+  prepare?(refs: readonly string[], signal: AbortSignal): Promise<number>;
   /** Asked once more before a document that the listing lacks is deleted. */
   exists(ref: string, signal: AbortSignal): Promise<boolean>;
   /** The members of its groups, page by page; omitted: it names addresses only. */

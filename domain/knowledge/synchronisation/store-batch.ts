@@ -71,8 +71,9 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
   if (run.pages !== batch.pages) {
     throw new PageStored();
   }
+  const outcomes = await notStored(em, { connector, run }, batch.outcomes);
   const by = <Is extends Outcome['is']>(is: Is) =>
-    batch.outcomes.filter((outcome): outcome is Extract<Outcome, { is: Is }> => outcome.is === is);
+    outcomes.filter((outcome): outcome is Extract<Outcome, { is: Is }> => outcome.is === is);
   const [stored, skipped, failed, unchanged] = [by('stored'), by('skipped'), by('failed'), by('unchanged')];
   const documentIds = await storeDocuments(em, connector, stored);
   await forgetDocuments(
@@ -81,8 +82,8 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
     skipped.flatMap(({ known }) => known?.documentId ?? []),
   );
   await updateListed(em, connector, [...unchanged, ...failed]);
-  await saveRows(em, { connector, run }, batch.outcomes, documentIds);
-  run.recordsFetched += batch.outcomes.length;
+  await saveRows(em, { connector, run }, outcomes, documentIds);
+  run.recordsFetched += outcomes.length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;
   run.updated += stored.filter(({ known }) => known?.documentId != null).length;
   run.unchanged += unchanged.length;
@@ -97,6 +98,22 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
   await em.flush();
   await expectWithin(em, connector, silenceSeconds);
   return run;
+}
+
+/** Without what another attempt of the same step has stored since this one has read what is known. */
+async function notStored(
+  em: EntityManager,
+  { connector, run }: RunningRun,
+  outcomes: readonly Outcome[],
+): Promise<Outcome[]> {
+  const refs = JSON.stringify(outcomes.map(({ listed }) => listed.ref));
+  const stored = await em.execute<{ ref: string }[]>(
+    `select ref from source_documents where tenant_id = ? and connector_id = ? and listing = ?
+       and ref in (select jsonb_array_elements_text(?::jsonb))`,
+    [connector.tenantId, connector.id, run.listing, refs],
+  );
+  const isStored = new Set(stored.map(({ ref }) => ref));
+  return outcomes.filter(({ listed }) => !isStored.has(listed.ref));
 }
 
 function errorOf(outcome: Extract<Outcome, { is: 'failed' | 'skipped' }>): SyncError {

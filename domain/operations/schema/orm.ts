@@ -14,6 +14,7 @@ import { Migration20261124060500 } from '#domain/operations/schema/migrations/Mi
 import { Migration20261124061500 } from '#domain/operations/schema/migrations/Migration20261124061500.ts';
 import { Migration20261124070000 } from '#domain/operations/schema/migrations/Migration20261124070000.ts';
 import { Migration20261124080000 } from '#domain/operations/schema/migrations/Migration20261124080000.ts';
+import { Migration20261124083000 } from '#domain/operations/schema/migrations/Migration20261124083000.ts';
 import { Migration20261124110000 } from '#domain/operations/schema/migrations/Migration20261124110000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
@@ -34,6 +35,7 @@ export const migrationsList = [
   { name: 'Migration20261124061500', class: Migration20261124061500 },
   { name: 'Migration20261124070000', class: Migration20261124070000 },
   { name: 'Migration20261124080000', class: Migration20261124080000 },
+  { name: 'Migration20261124083000', class: Migration20261124083000 },
   { name: 'Migration20261124110000', class: Migration20261124110000 },
 ];
 

@@ -192,6 +192,99 @@ test('a mailbox with UIDs far apart is searched in few commands', async () => {
   expect(searches).toBeLessThan(20);
 });
 
+const checkpoint = JSON.stringify({
+  mailboxes: [{ path: 'INBOX', validity: '7', next: 2, modseq: '5' }],
+  since: null,
+});
+const resync = {
+  greeting: '* OK [CAPABILITY IMAP4rev1 ENABLE CONDSTORE QRESYNC] ready\r\n',
+  CAPABILITY: '* CAPABILITY IMAP4rev1 ENABLE CONDSTORE QRESYNC\r\n',
+  ENABLE: '* ENABLED CONDSTORE QRESYNC\r\n',
+  'UID FETCH': '* 1 FETCH (UID 1 RFC822.SIZE 10)\r\n',
+};
+const opened = (vanished: string) =>
+  `* 1 EXISTS\r\n* OK [UIDVALIDITY 7] x\r\n* OK [UIDNEXT 2] x\r\n* OK [HIGHESTMODSEQ 9] x\r\n${vanished}`;
+
+/** The peak of this process's heap and the longest that its thread was blocked, while `work` ran. */
+async function burdenOf<T>(
+  work: () => Promise<T>,
+): Promise<{ result: T; megabytes: number; blockedMs: number }> {
+  const used = () => process.memoryUsage().heapUsed / 1_048_576;
+  const [before, began] = [used(), performance.now()];
+  let [most, last, blockedMs] = [before, began, 0];
+  const watch = setInterval(() => {
+    most = Math.max(most, used());
+    blockedMs = Math.max(blockedMs, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  const result = await work();
+  clearInterval(watch);
+  return {
+    result,
+    megabytes: Math.max(most, used()) - before,
+    blockedMs: Math.max(blockedMs, performance.now() - last),
+  };
+}
+
+test('deleted messages are those that the server names, in ranges as one by one', async () => {
+  const named = await serve({ ...resync, EXAMINE: opened('* VANISHED (EARLIER) 3:5,8\r\n') });
+  const page = await named.list({ cursor: null, checkpoint }, signal);
+  expect(page.scope).toBe('changes');
+  expect(page.gone).toEqual([3, 4, 5, 8].map((uid) => `INBOX;UIDVALIDITY=7/;UID=${uid}`));
+});
+
+test.each([
+  ['one range', '* VANISHED (EARLIER) 1:4294967295\r\n'],
+  ['many ranges', `* VANISHED (EARLIER) ${'1:4294967295,'.repeat(100_000)}7\r\n`],
+  ['many answers', '* VANISHED 1:4294967295\r\n'.repeat(1_000)],
+])('deletions of more messages than a mailbox has, in %s, are not expanded', async (_, vanished) => {
+  const hostile = await serve({ ...resync, EXAMINE: opened(vanished) });
+  const { result, megabytes, blockedMs } = await burdenOf(() =>
+    hostile.list({ cursor: null, checkpoint }, signal),
+  );
+  expect(result).toMatchObject({ scope: 'everything', gone: [] });
+  expect(megabytes).toBeLessThan(150);
+  expect(blockedMs).toBeLessThan(1_500);
+});
+
+test.each([
+  ['a range', '* 4294967295 EXISTS\r\n* ESEARCH (TAG "A1") UID ALL 1:4294967295\r\n'],
+  ['ranges', `* ESEARCH (TAG "A1") UID ALL ${'1:4294967295,'.repeat(100_000)}7\r\n`],
+  ['a list', `* SEARCH${' 1'.repeat(5_000_000)}\r\n`],
+  ['something else', `* OK [UIDNOTSTICKY ${'1:2,'.repeat(500_000)}7]\r\n`],
+  ['many words', `* X${' a'.repeat(5_000_000)}\r\n`],
+])('results of more messages than a mailbox has, in %s, are refused, not expanded', async (_, answer) => {
+  const hostile = await serve({ 'UID SEARCH': answer });
+  const { result, megabytes, blockedMs } = await burdenOf(() =>
+    hostile.list(first, signal).catch((error: unknown) => error),
+  );
+  expect(result).toMatchObject({ name: 'SourceFailure', code: 'source_invalid' });
+  expect(megabytes).toBeLessThan(150);
+  expect(blockedMs).toBeLessThan(1_500);
+});
+
+test('a server of the next revision answers a search with a set', async () => {
+  const next = await serve({
+    'UID SEARCH': '* ESEARCH (TAG "A1") UID ALL 1\r\n',
+    'UID FETCH': resync['UID FETCH'],
+  });
+  expect((await next.list(first, signal)).documents).toHaveLength(1);
+});
+
+test('without encryption a public address is refused that the operator does not list', async () => {
+  const origin = 'imap://8.8.8.8:143';
+  const plain = await openSource(imapProvider, {
+    slug: 'imap',
+    scopeConfig: { host: '8.8.8.8', port: 143, tls: 'off' },
+    credential: { origin, value: { kind: 'basic', username: 'reader', password: 'canary-password' } },
+    allowedOrigins: [],
+    roots: {},
+  });
+  const refusal = await plain.check(signal).catch((error: unknown) => error);
+  expect(refusal).toMatchObject({ name: 'SourceFailure', code: 'scope_invalid' });
+  expect(String(refusal)).toContain('EGRESS_ALLOW');
+});
+
 test('a position that cannot be read begins the listing again', async () => {
   const usual = await serve({});
   await expect(usual.list({ cursor: '{}', checkpoint: null }, signal)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { s3Provider } from '#adapters/sources/s3/provider.ts';
@@ -89,6 +89,59 @@ test('a continuation token that the source no longer knows begins the listing ag
   await expect(source.list({ cursor: 'no position', checkpoint: null }, signal)).rejects.toMatchObject({
     code: 'cursor_expired',
   });
+});
+
+test.each([
+  [404, 'NoSuchKey'],
+  [405, 'MethodNotAllowed'],
+])('an object whose last version is a delete marker, answered with %i, is gone', async (status, code) => {
+  respond((response) => {
+    response
+      .writeHead(status, { 'x-amz-delete-marker': 'true', 'x-amz-version-id': 'v2' })
+      .end(errorOf(code));
+  });
+  expect(await fetchOne()).toEqual({ kind: 'gone' });
+  expect(await source.exists('a.md', signal)).toBe(false);
+});
+
+test('a version is no other document: its content is the one that is read without a version', async () => {
+  const asked: string[] = [];
+  respond((response, url) => {
+    asked.push(url.search);
+    if (url.searchParams.has('list-type'))
+      response.end(listing(`<IsTruncated>false</IsTruncated>${object('a.md')}`));
+    else response.writeHead(200, { 'x-amz-version-id': 'v3', etag: '"e"' }).end('third');
+  });
+  expect((await listAll(source)).documents.map(({ ref }) => ref)).toEqual(['a.md']);
+  expect(await fetchOne()).toMatchObject({ kind: 'content', content: Buffer.from('third') });
+  expect(asked.join()).not.toMatch(/versions|versionId/);
+});
+
+test('a temporary key is sent with its session token, which is signed', async () => {
+  const value = {
+    kind: 'access_key',
+    access_key_id: 'ASIA',
+    secret_access_key: 'secret',
+    session_token: 'token-of-the-session',
+  } as const;
+  const temporary = await openSource(s3Provider, {
+    slug: 's3',
+    scopeConfig: { endpoint: server.origin, bucket: 'documents' },
+    credential: { origin: server.origin, value },
+    allowedOrigins: [server.origin],
+    roots: {},
+  });
+  let headers: IncomingHttpHeaders = {};
+  server.intercept((request, response) => {
+    ({ headers } = request);
+    response.end(listing('<IsTruncated>false</IsTruncated>'));
+    return true;
+  });
+  await temporary.check(signal);
+  expect(headers['x-amz-security-token']).toBe('token-of-the-session');
+  expect(headers.authorization).toMatch(/SignedHeaders=[^,]*x-amz-security-token/);
+  answer(400, errorOf('ExpiredToken'));
+  await expect(temporary.check(signal)).rejects.toMatchObject({ code: 'auth_failed' });
 });
 
 test('no redirect is followed', async () => {

@@ -15,7 +15,8 @@ export interface McpSourceServer extends FakeSource {
   dated(isDated: boolean): void;
 }
 
-const uriOf = (name: string): string => `docs:///${name.split('/').map(encodeURIComponent).join('/')}`;
+export const mcpUri = (name: string): string =>
+  `docs:///${name.split('/').map(encodeURIComponent).join('/')}`;
 
 /** A server on the SDK, in both revisions of the protocol, whose resources can be edited. */
 export async function startMcpSource(): Promise<McpSourceServer> {
@@ -32,7 +33,7 @@ export async function startMcpSource(): Promise<McpSourceServer> {
       const end = Math.min(from + pageSize, all.length);
       return {
         resources: all.slice(from, end).map(([name, { content, modified }]) => ({
-          uri: uriOf(name),
+          uri: mcpUri(name),
           name,
           mimeType: typeof content === 'string' ? 'text/markdown' : 'application/octet-stream',
           size: Buffer.byteLength(content),
@@ -42,7 +43,7 @@ export async function startMcpSource(): Promise<McpSourceServer> {
       };
     });
     made.server.setRequestHandler('resources/read', ({ params: { uri } }) => {
-      const found = [...files].find(([name]) => uriOf(name) === uri);
+      const found = [...files].find(([name]) => mcpUri(name) === uri);
       if (found === undefined) throw new ResourceNotFoundError(uri);
       const [, { content }] = found;
       return {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BytesNotFound, TooManyBytes } from '#domain/foundation/bytes/byte-store.ts';
 import { inParts, partBytes, readAll } from '#domain/foundation/bytes/parts.ts';
@@ -49,6 +50,25 @@ describe('the store of bytes in PostgreSQL', () => {
       expect(Math.max(0, ...(await partsOf(tenantId)))).toBeLessThanOrEqual(partBytes);
     },
   );
+
+  it('looks equal content up by its hash, under row-level security as well', async () => {
+    const { tenantId } = await openStore();
+    const plan = await world.unitOfWork.inTenant(tenantId, async (em) => {
+      // A table of a few rows is read as a whole.
+      await em.execute('set local enable_seqscan = off');
+      await em.execute('set local enable_bitmapscan = off');
+      const plans: object[][] = [];
+      const execute = async (sql: string, values: unknown[]) => {
+        plans.push(await em.execute(`explain (format json) ${sql}`, values));
+        return [];
+      };
+      const store = PostgresByteStore.within(tenantId, { execute } as unknown as EntityManager);
+      const content = new Map([['ab'.repeat(32), new Uint8Array(0)]]);
+      await store.putAll(content, 'documents');
+      return JSON.stringify(plans[1]);
+    });
+    expect(plan).toMatch(/"Index Cond":"[^"]*sha256 = ANY/);
+  });
 
   it('writes while it reads, with no transaction open between two parts', async () => {
     const { tenantId, store } = await openStore();

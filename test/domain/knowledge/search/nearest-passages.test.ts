@@ -61,6 +61,7 @@ it('finds a near passage behind more passages with fewer different signs than it
       listCount: 0,
       passages: vectors.length,
       filter: {},
+      reading: null,
       limit: 5,
     }),
   );

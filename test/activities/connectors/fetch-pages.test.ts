@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fetchPages } from '#activities/connectors/fetch-pages.ts';
+import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
+import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { ConnectorSpace, testProviders } from '#test/support/sources/connector-space.ts';
+import { MemorySource, memoryProvider } from '#test/support/sources/memory-source.ts';
+
+let world: KnowledgeWorld;
+beforeAll(async () => {
+  world = await openWorld();
+}, 60_000);
+afterAll(() => world.stop());
+
+const extractor = createTextExtractor();
+
+/** A run that has begun over so many documents, all in one page. */
+async function begun(documents: number) {
+  const source = new MemorySource();
+  source.pageSize = documents;
+  for (let n = 0; n < documents; n += 1) source.put(`d${n}`, `Document ${n} is about word${n}.`);
+  const sources = testProviders([memoryProvider(new Map([['m', source]]))]);
+  const space = await ConnectorSpace.create(world, sources, {
+    providerSlug: 'memory',
+    scopeConfig: { name: 'm' },
+  });
+  const { id: runId } = await space.request();
+  const { tenantId } = space.fixture;
+  await world.unitOfWork.inTenant(tenantId, (em) => planRun(em, space.connectorId));
+  const deps = { unitOfWork: world.unitOfWork, sources, extractor };
+  const attempt = (signal = AbortSignal.timeout(60_000)) =>
+    fetchPages(deps, { tenantId, connectorId: space.connectorId, runId }, signal);
+  return { source, space, attempt };
+}
+
+const all = (documents: number) =>
+  Object.fromEntries(
+    Array.from({ length: documents }, (_, n) => [`d${n}.md`, `Document ${n} is about word${n}.`]),
+  );
+
+it('stores a document once when an attempt that counts as lost goes on beside the next one', async () => {
+  const { space, attempt } = await begun(250);
+  await Promise.all([attempt(), attempt()]);
+  expect(await space.contents()).toEqual(all(250));
+  const { rows } = await world.admin.query<{ n: number }>(
+    'select count(*)::int as n from documents where tenant_id = $1 and collection_id = $2',
+    [space.fixture.tenantId, space.collectionId],
+  );
+  expect(rows).toEqual([{ n: 250 }]);
+  expect(await space.runs()).toMatchObject([{ added: 250, updated: 0, recordsFetched: 250, isListed: true }]);
+});
+
+it('has stored what it was storing when it ends with its signal, and the next attempt fetches the rest', async () => {
+  const { source, space, attempt } = await begun(250);
+  const cut = new AbortController();
+  source.before = (request, ref) => {
+    if (request === 'fetch' && ref === 'd90') cut.abort(new Error('cut'));
+  };
+  // In the order of the references.
+  await expect(attempt(cut.signal)).rejects.toThrow('cut');
+  const [run] = await space.runs();
+  const added = run?.added ?? 0;
+  // Two batches, and most of the third.
+  expect(added).toBeGreaterThan(230);
+  source.take('fetch');
+  source.before = () => {};
+  await attempt();
+  expect(source.take('fetch').length).toBe(250 - added);
+  expect(await space.contents()).toEqual(all(250));
+});
+
+it('takes no requests of the host for documents that are left out by their size', async () => {
+  const { source, space, attempt } = await begun(600);
+  for (const ref of source.documents.keys()) source.put(ref, 'x', { byteSize: 1_073_741_824 });
+  await attempt();
+  expect(await space.runs()).toMatchObject([{ skipped: 600, added: 0 }]);
+  expect(source.take('fetch')).toEqual([]);
+  // Requests move the time of the next one; of a second without any, half is left.
+  const { rows } = await world.admin.query<{ idle: boolean }>(
+    `select next_at < clock_timestamp() - interval '0.5 seconds' as idle from source_hosts where tenant_id = $1`,
+    [space.fixture.tenantId],
+  );
+  expect(rows).toEqual([{ idle: true }]);
+});
