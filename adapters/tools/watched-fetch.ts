@@ -1,7 +1,9 @@
 import { isJSONRPCRequest, type FetchLike } from '@modelcontextprotocol/client';
+import { challengeIn } from '../authorization/challenge.ts';
 import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import { EgressRefused } from '../egress/public-address.ts';
 import { hasCause } from '../egress/has-cause.ts';
+import type { ServerChallenge } from '#domain/capabilities/tools/server-status.ts';
 import { AnswerHead } from './answer-head.ts';
 
 /** What happened on the wire with the call, or with all other requests: the client's own errors do not say. */
@@ -13,6 +15,8 @@ export interface Wire {
   status: number | null;
   /** A refusal carried a `WWW-Authenticate` challenge. */
   challenged: boolean;
+  /** The challenge, where it is one of OAuth. */
+  challenge: ServerChallenge | null;
   /** The limit that cut an answer off. */
   exceeded: AnswerLimitExceeded | null;
   /** Kind of the message that was being read when its stream failed. */
@@ -44,9 +48,9 @@ const refusals = new Set([
 /** A fetch that adds headers, and records whether the call was sent and how it ended. */
 export function watchedFetch(options: {
   /** For the call, and for the streams that are open beside it. */
-  fetch: typeof globalThis.fetch;
+  fetch: FetchLike;
   /** For all other requests, whose answers are short. */
-  briefFetch: typeof globalThis.fetch;
+  briefFetch: FetchLike;
   headers: Record<string, string>;
   idempotencyKey: string | null;
 }): WatchedFetch {
@@ -77,6 +81,7 @@ export function watchedFetch(options: {
     }
     wire.status = answer.status;
     wire.challenged = answer.headers.has('www-authenticate');
+    wire.challenge = challengeIn(answer.headers);
     wire.sent &&= !refusals.has(answer.status);
     return answer.status === 202 && request !== null
       ? withoutAnswer()
@@ -91,6 +96,7 @@ function newWire(): Wire {
     refusedByGuard: false,
     status: null,
     challenged: false,
+    challenge: null,
     exceeded: null,
     answering: null,
   };

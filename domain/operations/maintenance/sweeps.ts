@@ -1,4 +1,5 @@
 import { anchorLog, dropLog, sealLog } from './event-log.ts';
+import { endAttempts } from './end-attempts.ts';
 import { expireInvites } from './expire-invites.ts';
 import { maintainPartitions } from './maintain-partitions.ts';
 import { measureCollections } from './measure-collections.ts';
@@ -13,6 +14,7 @@ import { purgeStaleRows } from './purge-stale-rows.ts';
 import { purgeThreads } from './purge-threads.ts';
 import { reconcileCalls } from './reconcile-calls.ts';
 import { reconciliation } from './reconciliation.ts';
+import { revokeConnections } from './revoke-connections.ts';
 import { retireSweeps } from './retire-sweeps.ts';
 import type { Sweep } from './sweep.ts';
 
@@ -36,6 +38,8 @@ export const sweeps = {
   reconcileConnectors: { sweep: reconciliation.runConnector, pace: 'sweep', budgetSeconds: 20 },
   reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
+  endAttempts: { sweep: endAttempts, pace: 'sweep', budgetSeconds: 20 },
+  revokeConnections: { sweep: revokeConnections, pace: 'sweep', budgetSeconds: 20 },
   expireInvites: { sweep: expireInvites, pace: 'sweep', budgetSeconds: 20 },
   purgeResponses: { sweep: purgeResponses, pace: 'sweep', budgetSeconds: 20 },
   purgeOrphans: { sweep: purgeOrphans, pace: 'day', budgetSeconds: 20 },

@@ -13,6 +13,7 @@ import { Migration20261124060500 } from '#domain/operations/schema/migrations/Mi
 import { Migration20261124061500 } from '#domain/operations/schema/migrations/Migration20261124061500.ts';
 import { Migration20261124070000 } from '#domain/operations/schema/migrations/Migration20261124070000.ts';
 import { Migration20261124080000 } from '#domain/operations/schema/migrations/Migration20261124080000.ts';
+import { Migration20261124120000 } from '#domain/operations/schema/migrations/Migration20261124120000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -32,6 +33,7 @@ export const migrationsList = [
   { name: 'Migration20261124061500', class: Migration20261124061500 },
   { name: 'Migration20261124070000', class: Migration20261124070000 },
   { name: 'Migration20261124080000', class: Migration20261124080000 },
+  { name: 'Migration20261124120000', class: Migration20261124120000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

@@ -1,0 +1,27 @@
+import type { AuditEvent } from '#domain/foundation/events/record-event.ts';
+
+type AttemptEvent =
+  | 'security.mcp_auth_started'
+  | 'security.mcp_auth_granted'
+  | 'security.mcp_auth_failed'
+  | 'security.mcp_auth_revoked';
+
+/** What events of a connection say: server, owner and issuer, nothing of the tokens. */
+export function connectionEvent(
+  type: AttemptEvent,
+  of: { serverId: string; spaceId: string; ownerId?: string | null | undefined; issuer: string },
+  reason?: string,
+): AuditEvent {
+  return {
+    type,
+    resource: { type: 'mcp_server', id: of.serverId },
+    ...(type === 'security.mcp_auth_failed' ? { outcome: 'failure' as const } : {}),
+    ...(reason === undefined ? {} : { reason }),
+    metadata: {
+      space_id: of.spaceId,
+      owner: of.ownerId == null ? 'shared' : 'personal',
+      ...(of.ownerId == null ? {} : { principal_id: of.ownerId }),
+      issuer: of.issuer,
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
+import { connectionEvent } from './attempt-event.ts';
+import type { ConnectionParts } from './connection-parts.ts';
+import { Connection } from './connection.entity.ts';
+
+/** Ends a connection that its authorization server no longer honours, once, with its event. */
+export async function endConnection(
+  { unitOfWork }: Pick<ConnectionParts, 'unitOfWork'>,
+  { tenantId, id, generation }: { tenantId: string; id: string; generation: number },
+  status: 'auth_expired' | 'client_rejected',
+): Promise<null> {
+  await unitOfWork.inTenant(tenantId, async (em) => {
+    const ended = await em.nativeUpdate(
+      Connection,
+      { id, generation, withdrawnAt: null },
+      {
+        status,
+        tokens: null,
+        generation: generation + 1,
+        leaseNonce: null,
+        leaseUntil: null,
+        updatedAt: new Date(),
+      },
+    );
+    const connection = ended === 0 ? null : await em.findOne(Connection, { id });
+    if (connection?.serverId == null) {
+      return;
+    }
+    const { serverId, connectedBy: principalId } = connection;
+    const actor = await rebuildActor(em, { tenantId, principalId });
+    await recordEvent(
+      em,
+      actor,
+      connectionEvent('security.mcp_auth_failed', { ...connection, serverId }, status),
+    );
+  });
+  return null;
+}
