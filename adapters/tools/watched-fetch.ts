@@ -4,6 +4,7 @@ import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import { EgressRefused } from '../egress/public-address.ts';
 import { hasCause } from '../egress/has-cause.ts';
 import type { ServerChallenge } from '#domain/capabilities/tools/server-status.ts';
+import { isNeverSent } from '../egress/is-never-sent.ts';
 import { AnswerHead } from './answer-head.ts';
 
 /** What happened on the wire with the call, or with all other requests: the client's own errors do not say. */
@@ -29,12 +30,6 @@ export interface WatchedFetch {
   /** All other requests, such as streams that a session opens beside the call. */
   rest: Wire;
 }
-
-/**
- * System calls that fail before a connection is established: no byte of the request was sent. Error codes do not decide
- * this, since an established connection may also end with ETIMEDOUT or EHOSTUNREACH.
- */
-const beforeConnection = new Set(['connect', 'getaddrinfo', 'queryA', 'queryAaaa']);
 
 /**
  * Statuses of a server that refused the request before it acted on it. Not included: 408 and 499, which a proxy sends
@@ -111,14 +106,6 @@ function requestIn(body: unknown): { method: string } | null {
 /** Answers a request with status 202, which has no answer to wait for, as an event stream that ends at once. */
 function withoutAnswer(): Response {
   return new Response('', { headers: { 'content-type': 'text/event-stream' } });
-}
-
-function isNeverSent(error: Error): boolean {
-  return (
-    error instanceof EgressRefused ||
-    ('code' in error && error.code === 'UND_ERR_CONNECT_TIMEOUT') ||
-    ('syscall' in error && beforeConnection.has(String(error.syscall)))
-  );
 }
 
 /** Max bytes of all pages of a tool list together; see `answerLimits` for the limit of one answer. */

@@ -1,7 +1,7 @@
 /**
  * The port to the OAuth authorization servers that protect tool servers and sources; its implementation stands in
  * adapters/authorization. All addresses are chosen by a foreign server, so that every request passes the guarded way
- * out. Nothing is stored and nothing is retried here.
+ * out. Nothing is stored and nothing is retried here. Discovery ends within 30 seconds, any other request within 15.
  */
 export interface AuthorizationServers {
   /**
@@ -12,9 +12,14 @@ export interface AuthorizationServers {
   discover(resource: ProtectedResource, signal: AbortSignal): Promise<AuthorizationTarget>;
   /** Dynamic registration (RFC 7591). @throws AuthorizationFailure */
   register(target: AuthorizationTarget, client: ClientMetadata, signal: AbortSignal): Promise<OAuthClient>;
-  /** The address of the authorization request with PKCE S256, and the verifier of its challenge. No request is sent. */
-  begin(request: AuthorizationRequest): Promise<{ url: string; codeVerifier: string }>;
-  /** Compares the issuer of a callback (RFC 9207) with the expected one. @throws AuthorizationFailure `issuer_mismatch` */
+  /**
+   * The address of the authorization request with PKCE S256. No request is sent.
+   * @throws AuthorizationFailure `pkce_unsupported`, `url_not_allowed`, `protocol_error`
+   */
+  begin(request: AuthorizationRequest): Promise<BegunAuthorization>;
+  /** A new key for proofs of possession, if the resource demands them; null: bearer tokens. */
+  createDpopKey(target: AuthorizationTarget): Promise<Record<string, unknown> | null>;
+  /** Compares, character by character, the issuer of a callback (RFC 9207) with the expected one. @throws AuthorizationFailure `issuer_mismatch` */
   checkIssuer(target: AuthorizationTarget, iss: string | null): void;
   /** @throws AuthorizationFailure */
   exchange(grant: Grant, code: AuthorizationCode, signal: AbortSignal): Promise<IssuedTokens>;
@@ -43,6 +48,8 @@ export interface AuthorizationChallenge {
   scope: string | null;
   /** RFC 6750: `invalid_token`, `insufficient_scope`. */
   error: string | null;
+  /** The challenge demands proofs of possession (RFC 9449). */
+  dpop: boolean;
 }
 
 /** What discovery found; stored as JSON with an attempt and a connection. */
@@ -53,7 +60,12 @@ export interface AuthorizationTarget {
   resource: string | null;
   /** Scopes of the challenge, else of the resource's metadata; separated by spaces. */
   scope: string | null;
-  /** The validated metadata document of the authorization server. */
+  /** Algorithm of the proofs of possession that the resource demands (RFC 9449); null: bearer tokens. */
+  dpopAlg: string | null;
+  /** The server reads a client id that is the address of a metadata document. */
+  acceptsClientDocuments: boolean;
+  registersClients: boolean;
+  /** The used members of the authorization server's metadata, validated. */
   metadata: Record<string, unknown>;
 }
 
@@ -90,7 +102,17 @@ export interface AuthorizationRequest {
   client: OAuthClient;
   redirectUri: string;
   scope: string | null;
+  /** Scopes of the earlier grant, which a request for more scopes must not lose; null: there is none. */
+  grantedScope: string | null;
   state: string;
+}
+
+export interface BegunAuthorization {
+  url: string;
+  /** Verifier of the challenge; a secret. */
+  codeVerifier: string;
+  /** The requested scopes, with `offline_access` where the server offers it; null: none were named. */
+  scope: string | null;
 }
 
 export interface Grant {
@@ -110,6 +132,7 @@ export interface AuthorizationCode {
 export interface IssuedTokens {
   accessToken: string;
   tokenType: 'Bearer' | 'DPoP';
+  /** After a refresh without rotation: the same as before. */
   refreshToken: string | null;
   /** null: the server did not say. */
   expiresAt: Date | null;
@@ -129,7 +152,7 @@ export const authorizationFailures = [
   /** Neither the resource nor its host names an authorization server. */
   'not_discovered',
   'issuer_mismatch',
-  /** The metadata names another resource than the tool server. */
+  /** The metadata names another resource than the tool server, or the authorization server refuses the resource. */
   'resource_mismatch',
   /** The server does not offer PKCE with S256. */
   'pkce_unsupported',
