@@ -47,6 +47,8 @@ export const callbackQuery = z.object({
 
 export const doneQuery = z.strictObject({ handle: short, error: short });
 
+export const finishedPopup = z.strictObject({ redirect_url: z.string() });
+
 export const popupPage = z.string();
 
 export const clientDocument = z.strictObject({

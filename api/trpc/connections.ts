@@ -9,7 +9,10 @@ import { listConnections, readConnection } from '#domain/capabilities/connection
 import { procedure, reads, router } from './trpc.ts';
 
 export const connections = router({
-  initiate: procedure({ permission: 'mcp_servers.connect', audit: ['security.mcp_auth_started'] })
+  initiate: procedure({
+    permission: 'mcp_servers.connect',
+    audit: ['security.mcp_auth_started', 'security.mcp_auth_failed'],
+  })
     .input(inputs.initiateConnectionInput)
     .output(initiated)
     .mutation(async ({ ctx: { deps, request }, input: { server_id: serverId, redirect_uri: uri } }) => {

@@ -5,6 +5,7 @@ import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';
+import { Popup } from './popup.ts';
 import type { ProcedureFixture } from './procedure-fixtures.ts';
 import { callAt, spaceFixtures } from './space-fixtures.ts';
 import { secrets } from './world.ts';
@@ -148,7 +149,28 @@ const complete = ({ apiKey }: Place, handle: string): Call => ({
 /** Operations on connections that no fixture of a path makes right. */
 export function connectionCalls(maker: Maker): Record<string, (place: Place) => Promise<Call>> {
   const connections = new ConnectionMaker(maker);
-  return { completeConnection: async (place) => complete(place, await connections.handle(place)) };
+  const popup = async (place: Place): Promise<{ browser: Popup; url: string }> => {
+    const begun = await maker.send(initiate(place, await maker.connectionServer(place, 'personal')));
+    return { browser: new Popup(maker), url: begun.body.data.popup_url as string };
+  };
+  return {
+    completeConnection: async (place) => complete(place, await connections.handle(place)),
+    openConnectionPopup: async (place) => {
+      const { pathname, search } = new URL((await popup(place)).url);
+      return { method: 'GET', path: pathname.replace(/^\/api/, '') + search };
+    },
+    finishConnectionPopup: async (place) => {
+      const { browser, url } = await popup(place);
+      const state = (await browser.decide(url, 'continue')).searchParams.get('state')!;
+      return {
+        method: 'GET',
+        path: `/v1/mcp-auth/callback?${new URLSearchParams({ state, code: 'code' }).toString()}`,
+        headers: { cookie: browser.cookie },
+      };
+    },
+    endConnectionPopup: async () => ({ method: 'GET', path: '/v1/mcp-auth/done' }),
+    getClientDocument: async () => ({ method: 'GET', path: '/v1/mcp-auth/client.json' }),
+  };
 }
 
 export function connectionFixtures(maker: Maker): Record<string, IdFixture> {

@@ -9,6 +9,10 @@ export class Popup {
     this.#sender = sender;
   }
 
+  get cookie(): string {
+    return this.#cookie ?? '';
+  }
+
   /** Opens an address of the platform. */
   async open(address: string): Promise<Answer> {
     const url = new URL(address, 'http://platform');

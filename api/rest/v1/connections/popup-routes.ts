@@ -13,6 +13,7 @@ import { finishPopup } from '#domain/capabilities/connections/finish-popup.ts';
 import { answerPopup, openPopup } from '#domain/capabilities/connections/open-popup.ts';
 import { popupCookie, setPopupCookie } from './popup-cookie.ts';
 import { disableCaching } from '../sign-in/login-cookie.ts';
+import { wantsPage } from '../sign-in/routes.ts';
 
 const tags = ['Tool servers'];
 const pages = ['text/html'];
@@ -79,10 +80,10 @@ export function connectionPopupRoutes(deps: GatewayDependencies, limits: SignInL
           operationId: 'finishConnectionPopup',
           summary: 'Receive the authorization server’s redirect',
           description:
-            'Leads to the redirect_uri with a one-time handle for POST /v1/mcp-auth/complete, or with error: a code of a fixed list.',
+            'Leads to the redirect_uri with a one-time handle for POST /v1/mcp-auth/complete, or with error: a code of a fixed list. A browser that accepts text/html is redirected.',
           querystring: contract.callbackQuery,
           security: [],
-          response: { 303: contract.popupPage, ...errorResponses },
+          response: { 200: contract.finishedPopup, 303: contract.finishedPopup, ...errorResponses },
         },
       },
       async (request, reply) => {
@@ -95,7 +96,10 @@ export function connectionPopupRoutes(deps: GatewayDependencies, limits: SignInL
           cookie: popupCookie(request),
           requestId: request.id,
         });
-        return reply.redirect(address, 303);
+        if (wantsPage(request)) {
+          return reply.redirect(address, 303);
+        }
+        return { redirect_url: address };
       },
     );
 

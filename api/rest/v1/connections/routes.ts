@@ -22,7 +22,10 @@ export function connectionRoutes(deps: GatewayDependencies) {
     app.post(
       '/mcp-auth/:server_id/initiate',
       {
-        config: { permission: 'mcp_servers.connect', audit: ['security.mcp_auth_started'] },
+        config: {
+          permission: 'mcp_servers.connect',
+          audit: ['security.mcp_auth_started', 'security.mcp_auth_failed'],
+        },
         schema: {
           tags,
           operationId: 'initiateConnection',
