@@ -361,9 +361,10 @@ describe('every operation', () => {
           expect([refused.status, refused.body.data]).toEqual([200, []]);
           continue;
         }
-        const scope = url.includes(':space_id')
-          ? { type: 'space', id: here.spaceId }
-          : { type: 'tenant', id: expect.any(String) };
+        const scope =
+          url.includes(':space_id') || url.includes('/mcp-auth/')
+            ? { type: 'space', id: here.spaceId }
+            : { type: 'tenant', id: expect.any(String) };
         expect(refused, operationId).toMatchObject({
           status: 403,
           body: {

@@ -66,7 +66,7 @@ export class ConnectionMaker {
   /** The handle of an attempt that waits for the holder of the place's key. */
   async handle(place: Place): Promise<string> {
     const handle = `mh.${newSecret()}`;
-    const [id, serverId] = [newId(), await this.#maker.connectionServer(place, 'personal')];
+    const [id, serverId] = [newId(), newId()];
     const { tenantId, spaceId } = place;
     const target = {
       tenantId,
@@ -79,6 +79,13 @@ export class ConnectionMaker {
       metadata: { issuer: 'https://login.example.com' },
     };
     await this.#maker.unitOfWork.inTenant(tenantId, async (em) => {
+      // Not every holder of a key may register a server.
+      await em.execute(
+        `insert into mcp_servers (tenant_id, id, space_id, slug, display_name, url, connection_mode, created_by)
+         select tenant_id, ?::uuid, id, ?, 'Tools', ?, 'personal', (select min(p.id::text)::uuid from principals p)
+         from spaces where id = ?`,
+        [serverId, `s-${serverId.slice(-12)}`, serverUrl, spaceId],
+      );
       const clientId = newId();
       await em.execute(
         `insert into authorization_clients (tenant_id, id, issuer, redirect_uri, kind, client_id)

@@ -1,6 +1,6 @@
 import '#api/plugins/route-config.ts';
 import cookie from '@fastify/cookie';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { connectionSettings } from '#api/connections.ts';
@@ -10,6 +10,7 @@ import { donePage, questionPage, sendPage } from '#api/pages/connection-pages.ts
 import type { SignInLimits } from '#api/limits/sign-in-limits.ts';
 import { clientDocument } from '#domain/capabilities/connections/client-metadata.ts';
 import { finishPopup } from '#domain/capabilities/connections/finish-popup.ts';
+import { noAttempt } from '#domain/capabilities/connections/locate-attempt.ts';
 import { answerPopup, openPopup } from '#domain/capabilities/connections/open-popup.ts';
 import { popupCookie, setPopupCookie } from './popup-cookie.ts';
 import { disableCaching } from '../sign-in/login-cookie.ts';
@@ -17,6 +18,13 @@ import { wantsPage } from '../sign-in/routes.ts';
 
 const tags = ['Tool servers'];
 const pages = ['text/html'];
+
+/** Checkers of links send HEAD: it uses nothing up. */
+function refuseHead({ method }: FastifyRequest): void {
+  if (method === 'HEAD') {
+    throw noAttempt();
+  }
+}
 
 /** What the popup's window opens: it has no credential, only the nonce or the state of one attempt. */
 export function connectionPopupRoutes(deps: GatewayDependencies, limits: SignInLimits) {
@@ -29,7 +37,6 @@ export function connectionPopupRoutes(deps: GatewayDependencies, limits: SignInL
     app.get(
       '/mcp-auth/start',
       {
-        exposeHeadRoute: false,
         config: {
           public: 'the nonce is the credential',
           audit: ['security.mcp_auth_failed'],
@@ -47,6 +54,7 @@ export function connectionPopupRoutes(deps: GatewayDependencies, limits: SignInL
         },
       },
       async (request, reply) => {
+        refuseHead(request);
         limits.start(request.ip);
         const { nonce, csrf, decision } = request.query;
         const cookieValue = popupCookie(request);
@@ -73,7 +81,6 @@ export function connectionPopupRoutes(deps: GatewayDependencies, limits: SignInL
     app.get(
       '/mcp-auth/callback',
       {
-        exposeHeadRoute: false,
         config: { public: 'the state is the credential', audit: ['security.mcp_auth_failed'] },
         schema: {
           tags,
@@ -87,6 +94,7 @@ export function connectionPopupRoutes(deps: GatewayDependencies, limits: SignInL
         },
       },
       async (request, reply) => {
+        refuseHead(request);
         const { query } = request;
         const address = await finishPopup(deps, {
           state: query.state ?? null,
