@@ -33,7 +33,7 @@ export async function discoverTarget(resource: ProtectedResource, wire: Wire): P
   const expected = found?.authorization_servers?.[0] ?? String(new URL('/', url));
   // The package refuses metadata of another issuer. It tolerates a slash at the end of `expected` alone, which leads to
   // the same document.
-  const known = await discoverAuthorizationServerMetadata(expected, { fetchFn: withoutPages(wire.fetch) });
+  const known = await discoverAuthorizationServerMetadata(expected, { fetchFn: withoutPages(wire) });
   if (known === undefined) {
     throw new AuthorizationFailure('not_discovered', { sent: true });
   }
@@ -70,11 +70,11 @@ async function resourceMetadata(
       return await discoverOAuthProtectedResourceMetadata(
         url,
         resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl },
-        withoutPages(wire.fetch),
+        withoutPages(wire),
       );
     } catch (error) {
-      // Anything but "there is no such document" ends the discovery: another server must not take the place of the named one.
-      if (wire.status === null || wire.status < 300 || wire.status >= 500 || wire.status === 429) {
+      // Only "there is no such document" leads on: another server must not take the place of the named one.
+      if (wire.unavailable || wire.status === null || wire.status < 300) {
         throw error;
       }
     }
@@ -83,11 +83,14 @@ async function resourceMetadata(
 }
 
 /** Servers of web applications answer every path with their page: that is no document. */
-function withoutPages(fetch: FetchLike): FetchLike {
+function withoutPages(wire: Wire): FetchLike {
   return async (url, init) => {
-    const answer = await fetch(url, init);
-    const isPage = answer.ok && /^text\/html\b/i.test(answer.headers.get('content-type') ?? '');
-    return isPage ? new Response(null, { status: 404 }) : answer;
+    const answer = await wire.fetch(url, init);
+    if (!answer.ok || !/^text\/html\b/i.test(answer.headers.get('content-type') ?? '')) {
+      return answer;
+    }
+    wire.status = 404;
+    return new Response(null, { status: 404 });
   };
 }
 

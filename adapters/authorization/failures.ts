@@ -27,7 +27,7 @@ export async function withFailures<T>(wire: Wire, work: () => Promise<T>): Promi
   try {
     return await work();
   } catch (error) {
-    throw failureIn(error) ?? new AuthorizationFailure(codeOf(error, wire.status), { sent: wire.sent });
+    throw failureIn(error) ?? new AuthorizationFailure(codeOf(error, wire), { sent: wire.sent });
   }
 }
 
@@ -41,14 +41,14 @@ function failureIn(error: unknown): AuthorizationFailure | null {
   return null;
 }
 
-function codeOf(error: unknown, status: number | null): AuthorizationFailureCode {
+function codeOf(error: unknown, { unavailable }: Wire): AuthorizationFailureCode {
   if (error instanceof IssuerMismatchError) {
     return 'issuer_mismatch';
   }
   if (error instanceof InsecureTokenEndpointError) {
     return 'url_not_allowed';
   }
-  if (status !== null && (status >= 500 || status === 429)) {
+  if (unavailable) {
     return 'unreachable';
   }
   if (error instanceof RegistrationRejectedError) {

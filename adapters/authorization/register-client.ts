@@ -8,6 +8,7 @@ import {
   type OAuthClient,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import { requestedScope } from './begin-authorization.ts';
+import { scopeOf } from './scope.ts';
 import { metadataOf } from './server-metadata.ts';
 import type { Wire } from './wire.ts';
 
@@ -28,7 +29,7 @@ export async function register(
   if (method === undefined) {
     throw new AuthorizationFailure('client_required', { sent: false });
   }
-  const scope = requestedScope(target, client.scope);
+  const scope = registeredScope(target, client.scope);
   const registered = await registerClient(target.issuer, {
     metadata,
     clientMetadata: {
@@ -53,6 +54,18 @@ export async function register(
       : null,
     secretExpiresAt: expiresAt === 0 ? null : new Date(expiresAt * 1_000),
   };
+}
+
+/**
+ * Some servers grant only registered scopes, others refuse a registration with a scope that they do not list: those of
+ * the resource need not be among the listed ones.
+ */
+function registeredScope(target: AuthorizationTarget, scope: string | null): string | null {
+  const requested = requestedScope(target, scope);
+  const { scopes_supported: supported } = metadataOf(target);
+  return requested === null || supported === undefined
+    ? requested
+    : scopeOf(requested.split(' ').filter((each) => supported.includes(each)));
 }
 
 /** OpenID Connect Registration: a web application's redirects have https and are not on the person's own machine. */

@@ -11,6 +11,8 @@ export interface Wire {
   sent: boolean;
   /** Status of the last answer; null: there was none. */
   status: number | null;
+  /** A server answered that it cannot answer now. */
+  unavailable: boolean;
   /** Text of the last answer. */
   text: string;
 }
@@ -23,6 +25,7 @@ export function newWire(bounded: typeof globalThis.fetch, signal: AbortSignal): 
   const wire: Wire = {
     sent: false,
     status: null,
+    unavailable: false,
     text: '',
     fetch: async (url, init) => {
       const sentBefore = wire.sent;
@@ -31,6 +34,7 @@ export function newWire(bounded: typeof globalThis.fetch, signal: AbortSignal): 
       try {
         const answer = await bounded(url, { ...init, signal });
         wire.status = answer.status;
+        wire.unavailable ||= answer.status >= 500 || answer.status === 429;
         wire.text = await answer.text();
         return copyOf(answer, wire.text);
       } catch (error) {
