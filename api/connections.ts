@@ -3,6 +3,7 @@ import {
   planAuthorization,
   prepareAuthorization,
   storeAttempt,
+  type BeginAuthorization,
 } from '#domain/capabilities/connections/begin-authorization.ts';
 import {
   claimCode,
@@ -28,7 +29,7 @@ export function connectionSettings({ config }: Pick<GatewayDependencies, 'config
 export async function initiateConnection(
   deps: GatewayDependencies,
   request: FastifyRequest,
-  input: { serverId: string; redirectUri: string },
+  input: BeginAuthorization,
 ): Promise<{ popupUrl: string; expiresAt: Date }> {
   const settings = connectionSettings(deps);
   const { spaceId, ...plan } = await request.inContext(

@@ -159,7 +159,8 @@ function sessionOf(deps: ServerCallDependencies, call: ClaimedCall, target: Serv
  */
 function toFailedOutcome(failure: ToolServerFailure, target: ServerTarget): CallOutcome {
   if (failure.sent || target.again) {
-    if (target.repeatable) {
+    // A person's connection does not come back within the retries.
+    if (target.repeatable && failure.code !== 'authorization_required') {
       throw retryLater('tool_outcome_in_doubt');
     }
     return unknownOutcome();

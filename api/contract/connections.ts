@@ -5,6 +5,10 @@ import { data, page, timestamp, uuid } from './common.ts';
 export const initiateParams = z.strictObject({ server_id: uuid });
 
 export const initiateQuery = z.strictObject({
+  register_anew: z.enum(['true', 'false']).optional().meta({
+    description:
+      'true: the platform registers again at the authorization server, for a registration that its page no longer knows.',
+  }),
   redirect_uri: z.string().min(1).max(2_048).meta({
     description:
       'Where the popup ends; exactly one of the platform’s list, or its own page …/v1/mcp-auth/done.',

@@ -15,9 +15,11 @@ export const connections = router({
   })
     .input(inputs.initiateConnectionInput)
     .output(initiated)
-    .mutation(async ({ ctx: { deps, request }, input: { server_id: serverId, redirect_uri: uri } }) => {
-      const redirectUri = uri ?? ownPage(connectionSettings(deps));
-      return presentInitiated(await initiateConnection(deps, request, { serverId, redirectUri }));
+    .mutation(async ({ ctx: { deps, request }, input }) => {
+      const redirectUri = input.redirect_uri ?? ownPage(connectionSettings(deps));
+      const registersAnew = input.register_anew === 'true';
+      const begin = { serverId: input.server_id, redirectUri, registersAnew };
+      return presentInitiated(await initiateConnection(deps, request, begin));
     }),
 
   complete: procedure({

@@ -1,10 +1,12 @@
 import type { Client } from 'pg';
+import { revokeConnections } from '#domain/operations/maintenance/revoke-connections.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { linkIn, Popup } from '../support/popup.ts';
+import { sweepOnce } from '../support/sweeps.ts';
 import { connect } from '../support/tables.ts';
-import { addMember, createWorld, type World } from '../support/world.ts';
+import { addMember, createWorld, secrets, type World } from '../support/world.ts';
 
 const done = 'http://127.0.0.1:8080/api/v1/mcp-auth/done';
 const app = 'https://app.example.com/connected?from=platform';
@@ -46,6 +48,14 @@ async function registerServer(mode: 'none' | 'personal' | 'shared' = 'personal')
 }
 
 const editor = () => addMember(database.unitOfWork, world, { spaceRole: 'space_editor' });
+
+async function memberOf(principalId: string): Promise<string> {
+  const { rows } = await admin.query<{ id: string }>(
+    'select id from space_members where principal_id = $1 and space_id = $2',
+    [principalId, world.spaceId],
+  );
+  return rows[0]!.id;
+}
 
 const initiate = (serverId: string, apiKey = world.apiKey, redirectUri = done): Promise<Answer> =>
   gateway.send({
@@ -261,6 +271,122 @@ describe('connecting an account', () => {
   });
 });
 
+describe('a connection', () => {
+  const left = async (serverId: string) =>
+    (
+      await admin.query<{ status: string }>('select status from mcp_connections where server_id = $1', [
+        serverId,
+      ])
+    ).rows.map(({ status }) => status);
+  const sweep = () => {
+    const { authorizationServers } = gateway.gateway;
+    return sweepOnce(revokeConnections, { ...database, secrets, authorizationServers });
+  };
+
+  it('ends when its person leaves the space', async () => {
+    const serverId = await registerServer();
+    const [ann, ben] = [await editor(), await editor()];
+    await connectAs(serverId, ann.apiKey);
+    await connectAs(serverId, ben.apiKey);
+    const removed = await gateway.send({
+      method: 'DELETE',
+      path: `/v1/spaces/${world.spaceId}/members/${await memberOf(ann.principalId)}`,
+      apiKey: world.apiKey,
+    });
+    expect(removed.status, removed.text).toBe(200);
+    expect((await left(serverId)).sort()).toEqual(['connected', 'revoked']);
+    expect(await sweep()).toMatchObject({ done: 1, failed: 0 });
+    expect(await left(serverId)).toEqual(['connected']);
+    expect((await eventsOf(serverId)).at(-1)).toBe('revoked member_removed');
+  });
+
+  it('ends when its server gets another mode, and does not come back with it', async () => {
+    const serverId = await registerServer();
+    const ann = await editor();
+    await connectAs(serverId, ann.apiKey);
+    const update = (mode: string) =>
+      gateway.send({
+        method: 'PATCH',
+        path: `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}`,
+        apiKey: world.apiKey,
+        body: { connection_mode: mode },
+      });
+    expect((await update('shared')).body.data).toMatchObject({ connection_mode: 'shared' });
+    expect(await connectionOf(serverId, ann.apiKey)).toMatchObject({ status: 'auth_required' });
+    expect(await sweep()).toMatchObject({ done: 1 });
+    expect(await left(serverId)).toEqual([]);
+    expect((await eventsOf(serverId)).at(-1)).toBe('revoked mode_changed');
+    await update('personal');
+    expect(await connectionOf(serverId, ann.apiKey)).toMatchObject({ status: 'auth_required' });
+  });
+
+  it('and a credential of the server exclude each other', async () => {
+    const serverId = await registerServer();
+    const { body } = await gateway.send({
+      method: 'POST',
+      path: `/v1/spaces/${world.spaceId}/credentials`,
+      apiKey: world.apiKey,
+      body: { name: 'token', kind: 'bearer', origin: 'https://tools.example.com', value: { token: 'tk-1' } },
+    });
+    const path = `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}`;
+    const patch = (more: object) => gateway.send({ method: 'PATCH', path, apiKey: world.apiKey, body: more });
+    expect(await patch({ credential_id: body.data.id })).toMatchObject({
+      status: 422,
+      body: { error: { code: 'invalid_request', param: 'connection_mode' } },
+    });
+    expect(await patch({ client_credential_id: body.data.id })).toMatchObject({
+      status: 422,
+      body: { error: { code: 'invalid_request', param: 'client_credential_id' } },
+    });
+    expect(await patch({ connection_resource: 'https://tools.example.com/#a' })).toMatchObject({
+      status: 422,
+      body: { error: { param: 'connection_resource' } },
+    });
+    expect(await patch({ connection_mode: 'none', credential_id: body.data.id })).toMatchObject({
+      status: 200,
+    });
+  });
+
+  it('uses a stored client at its own authorization server alone', async () => {
+    const register = async (tokenUrl: string) => {
+      const made = await gateway.send({
+        method: 'POST',
+        path: `/v1/spaces/${world.spaceId}/credentials`,
+        apiKey: world.apiKey,
+        body: {
+          name: tokenUrl,
+          kind: 'oauth2_client',
+          origin: 'https://tools.example.com',
+          value: { client_id: 'ours', client_secret: 'secret', token_url: tokenUrl },
+        },
+      });
+      const serverId = await registerServer();
+      const path = `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}`;
+      const body = { client_credential_id: made.body.data.id };
+      await gateway.send({ method: 'PATCH', path, apiKey: world.apiKey, body });
+      return { serverId, credential: made.body.data.id as string };
+    };
+    const good = await register('https://login.example.com/token');
+    const { popup_url: url } = (await initiate(good.serverId)).body.data;
+    const address = await new Popup(gateway).decide(url, 'continue');
+    expect(address.searchParams.get('client_id')).toBe('ours');
+    const deletion = await gateway.send({
+      method: 'DELETE',
+      path: `/v1/spaces/${world.spaceId}/credentials/${good.credential}`,
+      apiKey: world.apiKey,
+    });
+    expect(deletion).toMatchObject({
+      status: 409,
+      body: { error: { code: 'credential_in_use', used_by: [{ type: 'mcp_server', id: good.serverId }] } },
+    });
+    const other = await register('https://login.other.example.com/token');
+    expect(await initiate(other.serverId)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'authorization_client_required' } },
+    });
+  });
+});
+
 describe('an attack on the popup', () => {
   it('gains nothing from a nonce that another browser has opened, or that was answered', async () => {
     const serverId = await registerServer();
@@ -356,5 +482,12 @@ describe('the platform as a client', () => {
     ]);
     await initiate(await registerServer());
     expect(await clients()).toBe(Math.max(before, 1) + 1);
+    expect(await initiate(await registerServer(), world.apiKey, `${done}&register_anew=true`)).toMatchObject({
+      status: 403,
+    });
+    const anew = `/v1/mcp-auth/${await registerServer()}/initiate?register_anew=true&redirect_uri=${encodeURIComponent(done)}`;
+    const begun = await gateway.send({ method: 'POST', path: anew, apiKey: world.apiKey });
+    expect(begun.status, begun.text).toBe(200);
+    expect(await clients()).toBe(Math.max(before, 1) + 2);
   });
 });

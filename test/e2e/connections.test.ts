@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openConnection } from '#domain/capabilities/connections/connection-state.ts';
 import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import {
   startAuthorizationServer,
@@ -7,16 +8,17 @@ import {
 } from '../support/authorization/authorization-server.ts';
 import type { Decision } from '../support/authorization/browser-part.ts';
 import { startProtectedServer, type ProtectedServer } from '../support/authorization/protected-server.ts';
+import { dumpOf, foundIn, historiesOf, logsOf } from '../support/canaries.ts';
 import { sendOver, type Answer } from '../support/gateway.ts';
 import { Popup } from '../support/popup.ts';
 import { ResponsesClient } from '../support/responses-client.ts';
 import { openToolWorld, type Server, type ToolWorld } from '../support/tool-world.ts';
-import { addMember } from '../support/world.ts';
+import { addMember, secrets } from '../support/world.ts';
 
-const tool = (name: string) => ({
-  name,
+const tool = (script: string, name = `mcp__docs__${script}`) => ({
+  name: script,
   text: 'Done.',
-  calls: [[{ name: `mcp__docs__${name}`, arguments: {} }]],
+  calls: [[{ name, arguments: {} }]],
 });
 
 let authorization: AuthorizationServer;
@@ -28,8 +30,11 @@ beforeAll(async () => {
   authorization = await startAuthorizationServer();
   docs = await startProtectedServer({ authorization });
   tools = await openToolWorld({
-    scripts: ['whoami', 'note', 'purge'].map(tool),
+    scripts: [...['whoami', 'note', 'purge'].map((each) => tool(each)), tool('team', 'mcp__team__whoami')],
     origins: [authorization.issuer, docs.origin],
+    armable: true,
+    workers: 2,
+    env: { LOG_LEVEL: 'trace' },
   });
   server = await tools.register('docs', docs.url, { connection_mode: 'personal' });
 });
@@ -42,13 +47,14 @@ const gateway = () => tools.stack.gateways[0]!;
 const send = (method: string, path: string, apiKey: string, body?: object): Promise<Answer> =>
   sendOver(gateway).send({ method, path, apiKey, ...(body && { body }) });
 const place = () => `/v1/spaces/${tools.world.spaceId}/mcp-servers/${server.mcp_server_config_id}`;
+const idOf = ({ mcp_server_config_id: id }: Server): string => id;
 const statusOf = async (apiKey: string): Promise<string> =>
   (await send('GET', `${place()}/connection`, apiKey)).body.data.status;
 
 /** All of it: popup, the person's part at the authorization server, and the end at the client. */
-async function connect(apiKey: string, decision: Decision): Promise<Answer> {
+async function connect(apiKey: string, decision: Decision, serverId = idOf(server)): Promise<Answer> {
   const done = `${gateway().url}/api/v1/mcp-auth/done`;
-  const path = `/v1/mcp-auth/${server.mcp_server_config_id}/initiate?redirect_uri=${encodeURIComponent(done)}`;
+  const path = `/v1/mcp-auth/${serverId}/initiate?redirect_uri=${encodeURIComponent(done)}`;
   const begun = await send('POST', path, apiKey);
   expect(begun.status, begun.text).toBe(200);
   const popup = new Popup(sendOver(gateway));
@@ -67,9 +73,9 @@ async function ask(script: string, apiKey: string): Promise<ResponseRecord['outp
   return made.data.output[0]!;
 }
 
-async function serverBecomes(status: string): Promise<Server> {
+async function serverBecomes(status: string, id = idOf(server)): Promise<Server> {
   for (const deadline = Date.now() + 30_000; ; await sleep(100)) {
-    const { data } = await tools.call('GET', `mcp-servers/${server.mcp_server_config_id}`);
+    const { data } = await tools.call('GET', `mcp-servers/${id}`);
     if (data.status === status) return data;
     if (Date.now() > deadline) throw new Error(`The server is still ${data.status} ${data.last_error}.`);
   }
@@ -156,6 +162,53 @@ describe('a tool server that is authorized by each person', () => {
     expect(rows).toEqual([]);
   });
 
+  it('is refreshed by another worker when one dies between the answer and its commit', async () => {
+    const jan = await editor();
+    await connect(jan.apiKey, { account: 'jan' });
+    await expire();
+    await Promise.all(tools.stack.workers.map((worker) => worker.arm('refresh.before_commit')));
+    const before = authorization.tokenRequests.length;
+    const asked = ask('whoami', jan.apiKey);
+    const dead = await Promise.race(tools.stack.workers.map(async (worker) => (await worker.exited, worker)));
+    await Promise.all(tools.stack.workers.filter((worker) => worker !== dead).map((worker) => worker.kill()));
+    await Promise.all([tools.stack.start('worker'), tools.stack.start('worker')]);
+    await tools.admin.query('update mcp_connections set lease_until = now() where lease_until is not null');
+    // The call was started, and nobody knows how far its worker came.
+    expect(await asked).toMatchObject({ error: { code: 'tool_outcome_unknown' } });
+    // The token was rotated by the answer that was lost: the server ends the grant, and the person connects again.
+    expect(await ask('whoami', jan.apiKey)).toMatchObject({ error: { code: 'authorization_required' } });
+    expect(await statusOf(jan.apiKey)).toBe('auth_expired');
+    expect(authorization.tokenRequests.slice(before).map(({ error }) => error)).toEqual([
+      null,
+      'invalid_grant',
+    ]);
+    await connect(jan.apiKey, { account: 'jan' });
+    expect(await ask('whoami', jan.apiKey)).toMatchObject({ output: 'jan' });
+  }, 90_000);
+
+  it('leaves codes, verifiers and tokens nowhere but sealed in their columns', async () => {
+    const kim = await editor();
+    await connect(kim.apiKey, { account: 'kim' });
+    await expire();
+    expect(await ask('whoami', kim.apiKey)).toMatchObject({ output: 'kim' });
+    const { tenantId } = tools.world;
+    const identity = { tenantId, serverId: idOf(server), ownerId: kim.principalId };
+    const opened = await tools.database.unitOfWork.inTenant(tenantId, (em) =>
+      openConnection({ em, secrets }, identity),
+    );
+    const planted = new Map([['access token', opened!.tokens.accessToken]]);
+    for (const { form } of authorization.tokenRequests) {
+      for (const name of ['code', 'code_verifier', 'refresh_token']) {
+        if (typeof form[name] === 'string') planted.set(`${name} ${planted.size}`, form[name]);
+      }
+    }
+    expect(planted.size).toBeGreaterThan(10);
+    for (const text of [await dumpOf(tools), await logsOf(tools), await historiesOf(tools)]) {
+      expect(text.length).toBeGreaterThan(1_000);
+      expect(foundIn(planted, text)).toEqual([]);
+    }
+  });
+
   it('loses the connections of people that are disabled or deleted, and those of a removed server', async () => {
     const [gus, hal, ida] = [await editor(), await editor(), await editor()];
     for (const [person, account] of [
@@ -178,6 +231,16 @@ describe('a tool server that is authorized by each person', () => {
     // An access token and a refresh token each.
     expect((authorization.asked.get('/token/revocation') ?? 0) - before).toBeGreaterThanOrEqual(6);
     expect(await tools.eventTypes('security.mcp_auth_revoked')).not.toEqual([]);
+  });
+});
+
+describe('a tool server that is authorized for the space', () => {
+  it('is called with the shared account, whoever asks', async () => {
+    const team = await tools.register('team', docs.url, { connection_mode: 'shared' });
+    const [lea, max] = [await editor(), await editor()];
+    expect((await connect(lea.apiKey, { account: 'team' }, idOf(team))).status).toBe(200);
+    await tools.update(await serverBecomes('connected', idOf(team)), { enabled_tools: ['whoami'] });
+    expect(await ask('team', max.apiKey)).toMatchObject({ status: 'completed', output: 'team' });
   });
 });
 

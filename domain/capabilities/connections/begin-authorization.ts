@@ -10,7 +10,7 @@ import { connectionEvent } from './attempt-event.ts';
 import { hashFor, newNonce } from './attempt-secrets.ts';
 import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
 import { AuthorizationFailure, type AuthorizationTarget } from './authorization-servers.ts';
-import { chooseClient } from './choose-client.ts';
+import { chooseClient, retireClient } from './choose-client.ts';
 import { callbackUri, ownPage, type ConnectionParts, type ConnectionSettings } from './connection-parts.ts';
 import { failAttempt } from './end-attempt.ts';
 import { findConnection, ownerFor } from './find-connection.ts';
@@ -18,6 +18,13 @@ import { openClient } from './open-client.ts';
 import { unionOf } from './scopes.ts';
 
 const lifetimeMs = 600_000;
+
+export interface BeginAuthorization {
+  serverId: string;
+  redirectUri: string;
+  /** Replaces a registration that the authorization server no longer knows, which only its own page may say. */
+  registersAnew: boolean;
+}
 
 /** What a connection to a server needs, read before the authorization server is asked. */
 export interface AuthorizationPlan {
@@ -32,6 +39,7 @@ export interface AuthorizationPlan {
   redirectUri: string;
   /** Granted before, or needed by a call that was refused: asked for again. */
   scope: string | null;
+  registersAnew: boolean;
 }
 
 /** What the authorization server says, with the client to use there. */
@@ -48,7 +56,7 @@ export interface PreparedAuthorization {
 export async function planAuthorization(
   ctx: Context,
   settings: ConnectionSettings,
-  input: { serverId: string; redirectUri: string },
+  input: BeginAuthorization,
 ): Promise<AuthorizationPlan> {
   authorize(ctx.caller, 'mcp_servers.connect');
   const { server } = await findServer(ctx, input.serverId);
@@ -74,6 +82,7 @@ export async function planAuthorization(
     ownerId,
     redirectUri,
     scope: unionOf(known?.grantedScope, known?.requiredScope),
+    registersAnew: input.registersAnew,
   };
 }
 
@@ -91,6 +100,9 @@ export async function prepareAuthorization(
     const { tenantId, url, challenge } = plan;
     const found = await parts.authorizationServers.discover({ tenantId, url, challenge }, signal);
     const target = plan.resource === null ? found : { ...found, resource: plan.resource };
+    if (plan.registersAnew) {
+      await retireClient(parts, settings, target);
+    }
     const clientId =
       plan.clientCredentialId === null ? await chooseClient(parts, settings, target, signal) : null;
     return { target, clientId, scope: unionOf(target.scope, plan.scope) };

@@ -112,6 +112,18 @@ async function save(
   return usable;
 }
 
+/** Makes room for a new registration; present connections go on with the old one. */
+export async function retireClient(
+  { unitOfWork }: ConnectionParts,
+  settings: ConnectionSettings,
+  { tenantId, issuer }: AuthorizationTarget,
+): Promise<void> {
+  const where = { issuer, redirectUri: callbackUri(settings), rejectedAt: null };
+  await unitOfWork.inTenant(tenantId, (em) =>
+    em.nativeUpdate(AuthorizationClient, where, { rejectedAt: new Date() }),
+  );
+}
+
 /** The authorization server no longer knows the client: the next attempt registers another one. */
 export async function rejectClient(
   parts: Pick<ConnectionParts, 'unitOfWork'>,

@@ -14,8 +14,8 @@ import { endConnection } from './end-connection.ts';
 import { openClient } from './open-client.ts';
 
 /** Longer than the request, so that of two refreshers the second begins when the first has ended. */
-export const leaseMs = 30_000;
-export const requestMs = 15_000;
+const leaseMs = 30_000;
+const requestMs = 15_000;
 const lookEveryMs = 100;
 const patienceMs = leaseMs + requestMs;
 
