@@ -81,7 +81,7 @@ const curveAlgs = new Map([
   ['secp521r1', 'ES512'],
 ]);
 
-/** The algorithm that fits the key; of those for RSA one that the server reads. */
+/** The algorithm that fits the key; for RSA an algorithm that the server reads. */
 function algOf(key: KeyObject, supported: readonly string[] | undefined): string {
   if (key.asymmetricKeyType === 'rsa') {
     const algs = ['RS256', 'PS256', 'RS384', 'PS384', 'RS512', 'PS512'];

@@ -5,7 +5,7 @@ import { data, page, timestamp, uuid } from './common.ts';
 export const initiateParams = z.strictObject({ server_id: uuid });
 
 export const initiateQuery = z.strictObject({
-  register_anew: z.enum(['true', 'false']).optional().meta({
+  register_again: z.enum(['true', 'false']).optional().meta({
     description:
       'true: the platform registers again at the authorization server, for a registration that its page no longer knows.',
   }),

@@ -62,13 +62,6 @@ export function donePage(error: string | null): string {
   ]);
 }
 
-/** Shown instead of an error body to browsers. */
-export function overPage(): string {
-  return page('Not connected', [
-    '<p>This attempt is over: each works once, for ten minutes, in the browser that began it. Close this window and begin again.</p>',
-  ]);
-}
-
 function page(title: string, body: string[]): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title><style>${style}</style></head><body><h1>${escaped(title)}</h1>${body.join('')}</body></html>`;
 }

@@ -17,8 +17,8 @@ export const connections = router({
     .output(initiated)
     .mutation(async ({ ctx: { deps, request }, input }) => {
       const redirectUri = input.redirect_uri ?? ownPage(connectionSettings(deps));
-      const registersAnew = input.register_anew === 'true';
-      const begin = { serverId: input.server_id, redirectUri, registersAnew };
+      const registersAgain = input.register_again === 'true';
+      const begin = { serverId: input.server_id, redirectUri, registersAgain };
       return presentInitiated(await initiateConnection(deps, request, begin));
     }),
 

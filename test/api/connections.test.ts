@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { revokeConnections } from '#domain/operations/maintenance/revoke-connections.ts';
+import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
@@ -280,7 +280,7 @@ describe('a connection', () => {
     ).rows.map(({ status }) => status);
   const sweep = () => {
     const { authorizationServers } = gateway.gateway;
-    return sweepOnce(revokeConnections, { ...database, secrets, authorizationServers });
+    return sweepOnce(sweeps.revokeConnections.sweep, { ...database, secrets, authorizationServers });
   };
 
   it('ends when its person leaves the space', async () => {
@@ -419,6 +419,14 @@ describe('an attack on the popup', () => {
     const handle = await authorize(serverId, ann.apiKey);
     expect(await complete(handle, ben.apiKey)).toMatchObject(notThere);
     expect(await complete(handle, world.apiKey)).toMatchObject(notThere);
+    const otherKey = await gateway.send({
+      method: 'POST',
+      path: '/v1/admin/api-keys',
+      apiKey: world.apiKey,
+      body: { name: 'another', principal_id: ann.principalId },
+    });
+    expect(otherKey.status, otherKey.text).toBe(201);
+    expect(await complete(handle, otherKey.body.data.key)).toMatchObject(notThere);
     expect(await complete(handle, (await createWorld(database.unitOfWork)).apiKey)).toMatchObject(notThere);
     expect(await complete(handle, ann.apiKey)).toMatchObject({ status: 200 });
     expect(await complete(handle, ann.apiKey)).toMatchObject(notThere);
@@ -482,11 +490,13 @@ describe('the platform as a client', () => {
     ]);
     await initiate(await registerServer());
     expect(await clients()).toBe(Math.max(before, 1) + 1);
-    expect(await initiate(await registerServer(), world.apiKey, `${done}&register_anew=true`)).toMatchObject({
-      status: 403,
-    });
-    const anew = `/v1/mcp-auth/${await registerServer()}/initiate?register_anew=true&redirect_uri=${encodeURIComponent(done)}`;
-    const begun = await gateway.send({ method: 'POST', path: anew, apiKey: world.apiKey });
+    expect(await initiate(await registerServer(), world.apiKey, `${done}&register_again=true`)).toMatchObject(
+      {
+        status: 403,
+      },
+    );
+    const again = `/v1/mcp-auth/${await registerServer()}/initiate?register_again=true&redirect_uri=${encodeURIComponent(done)}`;
+    const begun = await gateway.send({ method: 'POST', path: again, apiKey: world.apiKey });
     expect(begun.status, begun.text).toBe(200);
     expect(await clients()).toBe(Math.max(before, 1) + 2);
   });

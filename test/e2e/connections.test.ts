@@ -25,13 +25,20 @@ let authorization: AuthorizationServer;
 let docs: ProtectedServer;
 let tools: ToolWorld;
 let server: Server;
+let bound: ProtectedServer;
+const servers = {} as { team: Server };
 
 beforeAll(async () => {
   authorization = await startAuthorizationServer();
   docs = await startProtectedServer({ authorization });
+  bound = await startProtectedServer({ authorization, demandsProof: true });
   tools = await openToolWorld({
-    scripts: [...['whoami', 'note', 'purge'].map((each) => tool(each)), tool('team', 'mcp__team__whoami')],
-    origins: [authorization.issuer, docs.origin],
+    scripts: [
+      ...['whoami', 'note', 'purge'].map((each) => tool(each)),
+      tool('team', 'mcp__team__whoami'),
+      tool('proof', 'mcp__proof__whoami'),
+    ],
+    origins: [authorization.issuer, docs.origin, bound.origin],
     armable: true,
     workers: 2,
     env: { LOG_LEVEL: 'trace' },
@@ -40,7 +47,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await tools?.stop();
-  await Promise.all([authorization, docs].map((each) => each?.stop()));
+  await Promise.all([authorization, docs, bound].map((each) => each?.stop()));
 });
 
 const gateway = () => tools.stack.gateways[0]!;
@@ -79,6 +86,12 @@ async function serverBecomes(status: string, id = idOf(server)): Promise<Server>
     if (data.status === status) return data;
     if (Date.now() > deadline) throw new Error(`The server is still ${data.status} ${data.last_error}.`);
   }
+}
+
+/** Reads the list until all discoveries are over: the last one says what is offered. */
+async function serverIsRead(of: Server): Promise<void> {
+  await tools.refresh((await tools.call('GET', `mcp-servers/${idOf(of)}`)).data);
+  await serverBecomes('connected', idOf(of));
 }
 
 const editor = () => addMember(tools.database.unitOfWork, tools.world, { spaceRole: 'space_editor' });
@@ -235,12 +248,39 @@ describe('a tool server that is authorized by each person', () => {
 });
 
 describe('a tool server that is authorized for the space', () => {
-  it('is called with the shared account, whoever asks', async () => {
+  it('is called with the shared account for every member', async () => {
     const team = await tools.register('team', docs.url, { connection_mode: 'shared' });
+    servers.team = team;
     const [lea, max] = [await editor(), await editor()];
     expect((await connect(lea.apiKey, { account: 'team' }, idOf(team))).status).toBe(200);
     await tools.update(await serverBecomes('connected', idOf(team)), { enabled_tools: ['whoami'] });
     expect(await ask('team', max.apiKey)).toMatchObject({ status: 'completed', output: 'team' });
+  });
+});
+
+describe('an authorization server', () => {
+  it('that binds tokens to a key gets a proof with each request, also after a refresh', async () => {
+    const proof = await tools.register('proof', bound.url, { connection_mode: 'shared' });
+    const { apiKey } = await editor();
+    expect((await connect(apiKey, { account: 'bound' }, idOf(proof))).status).toBe(200);
+    await tools.update(await serverBecomes('connected', idOf(proof)), { enabled_tools: ['whoami'] });
+    expect(await ask('proof', apiKey)).toMatchObject({ status: 'completed', output: 'bound' });
+    await expire();
+    expect(await ask('proof', apiKey)).toMatchObject({ status: 'completed', output: 'bound' });
+  });
+
+  it('that forgot the platform has it registered again for the next connection', async () => {
+    const nat = await editor();
+    await connect(nat.apiKey, { account: 'nat' }, idOf(servers.team));
+    await serverIsRead(servers.team);
+    authorization.forgetClients();
+    await expire();
+    expect(await ask('team', nat.apiKey)).toMatchObject({ error: { code: 'authorization_required' } });
+    const path = `/v1/spaces/${tools.world.spaceId}/mcp-servers/${idOf(servers.team)}/connection`;
+    expect((await send('GET', path, nat.apiKey)).body.data.status).toBe('client_rejected');
+    expect((await connect(nat.apiKey, { account: 'nat' }, idOf(servers.team))).status).toBe(200);
+    await serverIsRead(servers.team);
+    expect(await ask('team', nat.apiKey)).toMatchObject({ status: 'completed', output: 'nat' });
   });
 });
 

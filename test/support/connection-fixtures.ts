@@ -49,7 +49,7 @@ export class ConnectionMaker {
     this.#maker = maker;
   }
 
-  /** A server with a shared connection, and so one that each member of the space sees. */
+  /** A server with a shared connection, which each member of the space sees. */
   async connected(place: Place): Promise<string> {
     const serverId = await this.#maker.connectionServer(place, 'shared');
     await this.#insert(

@@ -6,15 +6,21 @@ type AttemptEvent =
   | 'security.mcp_auth_failed'
   | 'security.mcp_auth_revoked';
 
+/** An attempt or a connection. */
+interface EventSource {
+  id: string;
+  serverId?: string | null | undefined;
+  spaceId: string;
+  ownerId?: string | null | undefined;
+  issuer: string;
+}
+
 /** What events of a connection say: server, owner and issuer, nothing of the tokens. */
-export function connectionEvent(
-  type: AttemptEvent,
-  of: { serverId: string; spaceId: string; ownerId?: string | null | undefined; issuer: string },
-  reason?: string,
-): AuditEvent {
+export function connectionEvent(type: AttemptEvent, of: EventSource, reason?: string): AuditEvent {
   return {
     type,
-    resource: { type: 'mcp_server', id: of.serverId },
+    // The id of a removed server is not known any more: the event names the connection in its place.
+    resource: { type: 'mcp_server', id: of.serverId ?? of.id },
     ...(type === 'security.mcp_auth_failed' ? { outcome: 'failure' as const } : {}),
     ...(reason === undefined ? {} : { reason }),
     metadata: {

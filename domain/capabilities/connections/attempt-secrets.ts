@@ -13,7 +13,7 @@ export function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** A signed nonce: one that was not made here is refused without a query. */
+/** A signed nonce: a nonce that was not made here is refused without a query. */
 export function newNonce(secrets: Secrets): string {
   const value = newSecret();
   return `${value}.${signatureOf(secrets, value)}`;

@@ -23,7 +23,7 @@ export interface BeginAuthorization {
   serverId: string;
   redirectUri: string;
   /** Replaces a registration that the authorization server no longer knows, which only its own page may say. */
-  registersAnew: boolean;
+  registersAgain: boolean;
 }
 
 /** What a connection to a server needs, read before the authorization server is asked. */
@@ -39,7 +39,7 @@ export interface AuthorizationPlan {
   redirectUri: string;
   /** Granted before, or needed by a call that was refused: asked for again. */
   scope: string | null;
-  registersAnew: boolean;
+  registersAgain: boolean;
 }
 
 /** What the authorization server says, with the client to use there. */
@@ -82,7 +82,7 @@ export async function planAuthorization(
     ownerId,
     redirectUri,
     scope: unionOf(known?.grantedScope, known?.requiredScope),
-    registersAnew: input.registersAnew,
+    registersAgain: input.registersAgain,
   };
 }
 
@@ -100,7 +100,7 @@ export async function prepareAuthorization(
     const { tenantId, url, challenge } = plan;
     const found = await parts.authorizationServers.discover({ tenantId, url, challenge }, signal);
     const target = plan.resource === null ? found : { ...found, resource: plan.resource };
-    if (plan.registersAnew) {
+    if (plan.registersAgain) {
       await retireClient(parts, settings, target);
     }
     const clientId =
@@ -140,7 +140,7 @@ export async function storeAttempt(
   if ((await openClient(ctx, { tenantId, spaceId, clientId, clientCredentialId }, target)) === null) {
     throw new DomainError(
       'authorization_client_required',
-      'The stored client belongs to another authorization server than the one that protects this tool server.',
+      'The stored client belongs to another authorization server than that of this tool server.',
     );
   }
   const open = { serverId, initiatorId: caller.principalId, stage: { $ne: 'ended' as const } };

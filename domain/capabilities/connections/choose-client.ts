@@ -14,7 +14,7 @@ import {
 const secretMargin = '10 minutes';
 
 /**
- * The id of the client to use at an authorization server: the one that is registered, else the document that the
+ * The id of the client to use at an authorization server: the registered one, else the document that the
  * platform publishes, else a new registration.
  * @throws AuthorizationFailure `client_required` where the server offers neither
  */

@@ -24,16 +24,12 @@ export async function endConnection(
       },
     );
     const connection = ended === 0 ? null : await em.findOne(Connection, { id });
-    if (connection?.serverId == null) {
+    if (connection === null) {
       return;
     }
-    const { serverId, connectedBy: principalId } = connection;
+    const { connectedBy: principalId } = connection;
     const actor = await rebuildActor(em, { tenantId, principalId });
-    await recordEvent(
-      em,
-      actor,
-      connectionEvent('security.mcp_auth_failed', { ...connection, serverId }, status),
-    );
+    await recordEvent(em, actor, connectionEvent('security.mcp_auth_failed', connection, status));
   });
   return null;
 }

@@ -203,7 +203,7 @@ async function saveTokens(
   });
 }
 
-/** Only the authorization server's own refusal ends a connection: one that does not answer may honour it later. */
+/** Only the authorization server's own refusal ends a connection: a server that does not answer may honour it later. */
 async function afterFailure(
   parts: SourceParts,
   identity: ConnectionIdentity,

@@ -109,13 +109,8 @@ async function endOf(em: EntityManager, connection: Connection): Promise<Withdra
 }
 
 async function record(em: EntityManager, connection: Connection, reason: WithdrawalReason): Promise<void> {
-  const { tenantId, connectedBy: principalId, serverId, id } = connection;
+  const { tenantId, connectedBy: principalId } = connection;
   const actor = await rebuildActor(em, { tenantId, principalId });
-  // The id of a removed server is not known any more: the event names the connection in its place.
-  const event = connectionEvent(
-    'security.mcp_auth_revoked',
-    { ...connection, serverId: serverId ?? id },
-    reason,
-  );
+  const event = connectionEvent('security.mcp_auth_revoked', connection, reason);
   await recordEvent(em, { ...actor, origin: { via: 'schedule', requestId: null } }, event);
 }

@@ -53,10 +53,10 @@ async function noteScope(
 ): Promise<void> {
   await unitOfWork.inTenant(tenantId, async (em) => {
     const connection = await em.findOne(Connection, { id, generation, withdrawnAt: null });
-    if (connection?.serverId == null) {
+    if (connection === null) {
       return;
     }
-    const { serverId, connectedBy: principalId } = connection;
+    const { connectedBy: principalId } = connection;
     const changed = await em.nativeUpdate(
       Connection,
       { id, generation, withdrawnAt: null },
@@ -64,11 +64,7 @@ async function noteScope(
     );
     if (changed > 0 && connection.status !== 'scope_required') {
       const actor = await rebuildActor(em, { tenantId, principalId });
-      const event = connectionEvent(
-        'security.mcp_auth_failed',
-        { ...connection, serverId },
-        'scope_required',
-      );
+      const event = connectionEvent('security.mcp_auth_failed', connection, 'scope_required');
       await recordEvent(em, actor, event);
     }
   });

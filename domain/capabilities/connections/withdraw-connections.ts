@@ -65,7 +65,7 @@ export async function withdrawOf(
 }
 
 /** Seals the tokens of a person whose key is about to be erased under the tenant's key, for their revocation. */
-export async function keepForRevocation(ctx: Context, ownerId: string): Promise<void> {
+export async function resealForRevocation(ctx: Context, ownerId: string): Promise<void> {
   for (const connection of await ctx.em.find(Connection, { ownerId, tokens: { $ne: null } })) {
     const tokens = await openTokens(ctx, connection);
     const { tenantId, id } = connection;
@@ -79,12 +79,5 @@ async function recordWithdrawal(
   connection: Connection,
   reason: WithdrawalReason,
 ): Promise<void> {
-  const { serverId } = connection;
-  if (serverId != null) {
-    await recordEvent(
-      em,
-      caller,
-      connectionEvent('security.mcp_auth_revoked', { ...connection, serverId }, reason),
-    );
-  }
+  await recordEvent(em, caller, connectionEvent('security.mcp_auth_revoked', connection, reason));
 }

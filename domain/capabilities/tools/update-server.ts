@@ -61,8 +61,8 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
     server.become(input.enabled === true ? 'pending' : 'disabled');
     changed.push('status');
   }
-  const isAuthorizedAnew = changed.includes('connection_mode');
-  if ((isChanged || isSwitched || isAuthorizedAnew) && server.status !== 'disabled') {
+  const hasOtherMode = changed.includes('connection_mode');
+  if ((isChanged || isSwitched || hasOtherMode) && server.status !== 'disabled') {
     await enqueueDiscovery(ctx, server);
   }
   const decided = decisions(found);

@@ -1,6 +1,8 @@
+import { dueAttempts } from '#domain/operations/connections/due-attempts.ts';
+import { endedConnections } from '#domain/operations/connections/ended-connections.ts';
 import { anchorLog, dropLog, sealLog } from './event-log.ts';
-import { endAttempts } from './end-attempts.ts';
 import { expireInvites } from './expire-invites.ts';
+import { listedSweep } from './listed-sweep.ts';
 import { maintainPartitions } from './maintain-partitions.ts';
 import { measureCollections } from './measure-collections.ts';
 import { purgeContent } from './purge-content.ts';
@@ -14,7 +16,6 @@ import { purgeStaleRows } from './purge-stale-rows.ts';
 import { purgeThreads } from './purge-threads.ts';
 import { reconcileCalls } from './reconcile-calls.ts';
 import { reconciliation } from './reconciliation.ts';
-import { revokeConnections } from './revoke-connections.ts';
 import { retireSweeps } from './retire-sweeps.ts';
 import type { Sweep } from './sweep.ts';
 
@@ -38,8 +39,8 @@ export const sweeps = {
   reconcileConnectors: { sweep: reconciliation.runConnector, pace: 'sweep', budgetSeconds: 20 },
   reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
-  endAttempts: { sweep: endAttempts, pace: 'sweep', budgetSeconds: 20 },
-  revokeConnections: { sweep: revokeConnections, pace: 'sweep', budgetSeconds: 20 },
+  endAttempts: { sweep: listedSweep(dueAttempts), pace: 'sweep', budgetSeconds: 20 },
+  revokeConnections: { sweep: listedSweep(endedConnections), pace: 'sweep', budgetSeconds: 20 },
   expireInvites: { sweep: expireInvites, pace: 'sweep', budgetSeconds: 20 },
   purgeResponses: { sweep: purgeResponses, pace: 'sweep', budgetSeconds: 20 },
   purgeOrphans: { sweep: purgeOrphans, pace: 'day', budgetSeconds: 20 },

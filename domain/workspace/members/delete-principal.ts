@@ -3,7 +3,7 @@ import { ApiKey } from '#domain/identity/api-keys/api-key.entity.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { lockOwners, requireAnotherOwner } from '#domain/identity/grants/require-an-owner.ts';
-import { keepForRevocation, withdrawOf } from '#domain/capabilities/connections/withdraw-connections.ts';
+import { resealForRevocation, withdrawOf } from '#domain/capabilities/connections/withdraw-connections.ts';
 import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { eraseAddress } from '#domain/workspace/invites/erase-address.ts';
@@ -32,7 +32,7 @@ export async function deletePrincipal(outer: Context, input: { principalId: stri
   // Memberships of projects are deleted with those of their spaces.
   const spaces = await em.nativeDelete(SpaceMember, { principalId });
   await withdrawOf(ctx, { ownerId: principalId }, 'principal_deleted');
-  await keepForRevocation(ctx, principalId);
+  await resealForRevocation(ctx, principalId);
   const sessions = await endSessions(em, { principalId, reason: 'principal_deleted' });
   await em.execute('delete from external_identities where principal_id = ?', [principalId]);
   if (email != null) {

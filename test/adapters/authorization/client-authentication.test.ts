@@ -62,7 +62,7 @@ let authorization: AuthorizationServer;
 let resource: ProtectedServer;
 let servers: AuthorizationServers;
 beforeAll(async () => {
-  authorization = await startAuthorizationServer({ clients: clients as never });
+  authorization = await startAuthorizationServer({ clients });
   resource = await startProtectedServer({ authorization });
   servers = serversFor(authorization.issuer, resource.origin);
 });

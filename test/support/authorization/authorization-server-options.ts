@@ -71,7 +71,9 @@ export function configurationOf(
         },
       },
     },
-    ...(readDocument === undefined ? {} : { fetch: (input) => readDocument(String(input)) }),
+    ...(readDocument === undefined
+      ? {}
+      : { fetch: (input) => readDocument(input instanceof Request ? input.url : input.toString()) }),
     interactions: { url: (_ctx, { uid }) => `${issuer}/interaction/${uid}` },
     ttl: {
       AccessToken: accessTokenSeconds,

@@ -76,7 +76,7 @@ export async function startAuthorizationServer(
       return found?.isValid !== true
         ? null
         : {
-            sub: 'accountId' in found ? String(found.accountId) : `client:${found.clientId}`,
+            sub: 'accountId' in found ? found.accountId : `client:${found.clientId}`,
             clientId: found.clientId ?? '',
             scopes: [...found.scopes],
             resource: String(found.aud ?? ''),

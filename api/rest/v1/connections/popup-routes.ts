@@ -20,7 +20,7 @@ const tags = ['Tool servers'];
 const pages = ['text/html'];
 
 /** Checkers of links send HEAD: it uses nothing up. */
-function refuseHead({ method }: FastifyRequest): void {
+function rejectHead({ method }: FastifyRequest): void {
   if (method === 'HEAD') {
     throw noAttempt();
   }
@@ -54,7 +54,7 @@ export function connectionPopupRoutes(deps: GatewayDependencies, limits: SignInL
         },
       },
       async (request, reply) => {
-        refuseHead(request);
+        rejectHead(request);
         limits.start(request.ip);
         const { nonce, csrf, decision } = request.query;
         const cookieValue = popupCookie(request);
@@ -94,7 +94,7 @@ export function connectionPopupRoutes(deps: GatewayDependencies, limits: SignInL
         },
       },
       async (request, reply) => {
-        refuseHead(request);
+        rejectHead(request);
         const { query } = request;
         const address = await finishPopup(deps, {
           state: query.state ?? null,

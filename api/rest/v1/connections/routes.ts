@@ -42,7 +42,7 @@ export function connectionRoutes(deps: GatewayDependencies) {
           await initiateConnection(deps, request, {
             serverId: request.params.server_id,
             redirectUri: request.query.redirect_uri,
-            registersAnew: request.query.register_anew === 'true',
+            registersAgain: request.query.register_again === 'true',
           }),
         ),
     );

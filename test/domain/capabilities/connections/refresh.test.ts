@@ -153,7 +153,7 @@ describe('a token', () => {
     expect(refreshes).toHaveLength(1);
   });
 
-  it('that a server refused is refreshed once, by whoever reports it first', async () => {
+  it('that a server refused is refreshed once, by the first caller that reports it', async () => {
     await connected(600);
     const used = (await source().read(identity()))!;
     const renewed = await Promise.all([source().renew(identity(), used), source().renew(identity(), used)]);

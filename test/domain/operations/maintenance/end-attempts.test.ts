@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endAttempts } from '#domain/operations/maintenance/end-attempts.ts';
+import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { openGateway, type TestGateway } from '../../../support/gateway.ts';
 import { Popup } from '../../../support/popup.ts';
@@ -55,8 +55,8 @@ describe('attempts whose time is over', () => {
     await popup.comeBack({ state: address.searchParams.get('state')!, code: 'code' });
     await admin.query('update authorization_attempts set expires_at = now()');
     await begin();
-    expect(await sweepOnce(endAttempts, database)).toMatchObject({ done: 4, failed: 0 });
-    expect(await sweepOnce(endAttempts, database)).toMatchObject({ done: 0 });
+    expect(await sweepOnce(sweeps.endAttempts.sweep, database)).toMatchObject({ done: 4, failed: 0 });
+    expect(await sweepOnce(sweeps.endAttempts.sweep, database)).toMatchObject({ done: 0 });
     const { rows } = await admin.query<{ reason: string }>(
       `select metadata ->> 'reason' as reason from events where event_type = 'security.mcp_auth_failed' order by 1`,
     );
