@@ -4,16 +4,24 @@ import { connectionEvent } from './attempt-event.ts';
 import type { ConnectionParts } from './connection-parts.ts';
 import { Connection } from './connection.entity.ts';
 
-/** Ends a connection that its authorization server no longer honours, once, with its event. */
+/**
+ * Ends a connection that its authorization server no longer honours, once, with its event.
+ * @param nonce of the caller's refresh: a refresher that was overtaken ends nothing; null: without a refresh
+ */
 export async function endConnection(
   { unitOfWork }: Pick<ConnectionParts, 'unitOfWork'>,
-  { tenantId, id, generation }: { tenantId: string; id: string; generation: number },
+  {
+    tenantId,
+    id,
+    generation,
+    nonce,
+  }: { tenantId: string; id: string; generation: number; nonce: string | null },
   status: 'auth_expired' | 'client_rejected',
 ): Promise<null> {
   await unitOfWork.inTenant(tenantId, async (em) => {
     const ended = await em.nativeUpdate(
       Connection,
-      { id, generation, withdrawnAt: null },
+      { id, generation, leaseNonce: nonce, withdrawnAt: null },
       {
         status,
         tokens: null,

@@ -70,7 +70,7 @@ export async function refreshConnection(
           ? seen
           : endConnection(
               parts,
-              { tenantId: identity.tenantId, id: claim.id, generation: seen.generation },
+              { tenantId: identity.tenantId, id: claim.id, generation: seen.generation, nonce: null },
               'auth_expired',
             );
       case 'claimed':
@@ -179,6 +179,11 @@ async function saveTokens(
   // A server that rotates nothing keeps the refresh token good.
   const refreshToken = issued.refreshToken ?? lease.refreshToken;
   return unitOfWork.inTenant(tenantId, async (em) => {
+    // The key of a person that is being deleted is gone.
+    const held = await em.count(Connection, { id, generation, leaseNonce: nonce, withdrawnAt: null });
+    if (held === 0) {
+      return null;
+    }
     const sealed = await sealTokens(
       { em, secrets },
       { tenantId, id, ownerId },
@@ -214,10 +219,12 @@ async function afterFailure(
   const { id, generation, nonce } = lease;
   if (error.code === 'client_rejected') {
     await rejectClient(parts, { tenantId, clientId: lease.clientId });
-    return endConnection(parts, { tenantId, id, generation }, 'client_rejected');
+    return endConnection(parts, { tenantId, id, generation, nonce }, 'client_rejected');
   }
   if (error.code === 'grant_rejected') {
-    return endConnection(parts, { tenantId, id, generation }, 'auth_expired');
+    await endConnection(parts, { tenantId, id, generation, nonce }, 'auth_expired');
+    // Where another refresher has overtaken this one, its result counts.
+    return refreshConnection(parts, identity, refresh);
   }
   await parts.unitOfWork.inTenant(tenantId, (em) =>
     em.nativeUpdate(
@@ -226,7 +233,7 @@ async function afterFailure(
       { leaseNonce: null, leaseUntil: null },
     ),
   );
-  if (error.sent && refresh.isRepeat !== true) {
+  if (error.sent && error.code === 'unreachable' && refresh.isRepeat !== true) {
     return refreshConnection(parts, identity, { ...refresh, isRepeat: true });
   }
   if (refresh.stillValid) {

@@ -38,10 +38,17 @@ export function useConnections(parts: SourceParts): ConnectionSource {
     },
     renew: (identity, refused) => refreshConnection(parts, identity, { seen: refused, stillValid: false }),
     refuse: async ({ tenantId }, { connectionId: id, generation }) => {
-      await endConnection(parts, { tenantId, id, generation }, 'auth_expired');
+      await endConnection(parts, { tenantId, id, generation, nonce: null }, 'auth_expired');
     },
     needScope: (identity, refused, scope) => noteScope(parts, identity, refused, scope),
   };
+}
+
+/** Max characters of the scopes that calls have needed. */
+const maxScope = 4_000;
+
+function bounded(union: string | null, latest: string | null): string | null {
+  return (union?.length ?? 0) > maxScope ? latest : union;
 }
 
 /** The next connection asks for the union of what was granted and what was needed. */
@@ -60,7 +67,7 @@ async function noteScope(
     const changed = await em.nativeUpdate(
       Connection,
       { id, generation, withdrawnAt: null },
-      { status: 'scope_required', requiredScope: unionOf(connection.requiredScope, scope) },
+      { status: 'scope_required', requiredScope: bounded(unionOf(connection.requiredScope, scope), scope) },
     );
     if (changed > 0 && connection.status !== 'scope_required') {
       const actor = await rebuildActor(em, { tenantId, principalId });

@@ -234,6 +234,47 @@ describe('a refresh', () => {
   });
 });
 
+describe('a refresher that was overtaken', () => {
+  const overtaken = () => admin.query(`update mcp_connections set lease_until = now() - interval '1 second'`);
+
+  it('uses what the other one got, and ends nothing', async () => {
+    const id = await connected(-1);
+    let other: Promise<unknown> = Promise.resolve();
+    const slow = useConnections({
+      ...parts(),
+      authorizationServers: {
+        ...authorizationServers,
+        refresh: async (...request) => {
+          await overtaken();
+          beforeAnswer = () => sleep(300);
+          other = source().read(identity());
+          while (refreshes.length === 0) await sleep(20);
+          return authorizationServers.refresh(...request);
+        },
+      },
+    });
+    const found = await slow.read(identity());
+    expect(found).toEqual(await other);
+    expect(found).not.toBeNull();
+    expect(await rowOf(id)).toMatchObject({ status: 'connected', generation: 2 });
+    expect(revoked).toEqual([]);
+  });
+
+  it('stores nothing for a person that was deleted meanwhile, whose new token is revoked', async () => {
+    const { principalId } = await addMember(database.unitOfWork, world);
+    await connected(-1, principalId);
+    beforeAnswer = async () => {
+      await admin.query(
+        `update mcp_connections set status = 'revoked', withdrawn_at = now(), revoke_at = now(), generation = generation + 1`,
+      );
+      await admin.query('delete from data_keys where principal_id = $1', [principalId]);
+      await admin.query('update principals set deleted_at = now() where id = $1', [principalId]);
+    };
+    expect(await source().read(identity(principalId))).toBeNull();
+    expect(revoked).toEqual([good]);
+  });
+});
+
 describe('more scopes', () => {
   it('that a call needed are kept for the next connection, and the present one goes on', async () => {
     const id = await connected(600);
