@@ -8,12 +8,12 @@ import {
 import {
   claimCode,
   exchangeCode,
-  saveConnection,
   spaceOfHandle,
 } from '#domain/capabilities/connections/complete-authorization.ts';
 import type { ConnectionSettings } from '#domain/capabilities/connections/connection-parts.ts';
 import { noAttempt } from '#domain/capabilities/connections/locate-attempt.ts';
 import type { ShownConnection } from '#domain/capabilities/connections/read-connection.ts';
+import { saveOrRevoke } from '#domain/capabilities/connections/save-or-revoke.ts';
 import { revokeWithdrawn } from '#domain/capabilities/connections/revoke-withdrawn.ts';
 import { disconnect } from '#domain/capabilities/connections/withdraw-connections.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
@@ -74,7 +74,7 @@ export async function completeConnection(
   // Goes on when the client disconnects: the code is used up, and its tokens would be lost.
   const signal = AbortSignal.timeout(exchangeMs);
   const tokens = await exchangeCode(deps, claimed, { signal, requestId: request.id });
-  return request.inContext(spaceId, (ctx) => saveConnection(ctx, claimed, tokens));
+  return saveOrRevoke(deps, claimed, tokens, (save) => request.inContext(spaceId, save));
 }
 
 /** Ends a connection: its tokens are revoked at once where the authorization server answers, else by a later sweep. */

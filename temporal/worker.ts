@@ -32,7 +32,7 @@ import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
-import { useConnections } from '#domain/capabilities/connections/use-connections.ts';
+import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
 import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
 import { openCredential } from '#domain/capabilities/credentials/open-credential.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';

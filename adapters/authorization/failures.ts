@@ -27,8 +27,15 @@ export async function withFailures<T>(wire: Wire, work: () => Promise<T>): Promi
   try {
     return await work();
   } catch (error) {
-    throw failureIn(error) ?? new AuthorizationFailure(codeOf(error, wire), { sent: wire.sent });
+    throw failureIn(error) ?? new AuthorizationFailure(codeOf(error, wire), requestOf(wire));
   }
+}
+
+/** A gateway that answers for its server does not know what that has done. */
+const gatewayFailures = new Set([502, 504]);
+
+function requestOf({ sent, status, retryAfterMs }: Wire) {
+  return { sent, answered: status !== null && !gatewayFailures.has(status), retryAfterMs };
 }
 
 /** Packages wrap what their fetch throws. */

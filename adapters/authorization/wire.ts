@@ -3,6 +3,9 @@ import { AuthorizationFailure } from '#domain/capabilities/connections/authoriza
 import { hasCause } from '../egress/has-cause.ts';
 import { isNeverSent } from '../egress/is-never-sent.ts';
 import { EgressRefused } from '../egress/public-address.ts';
+import { retryAfterMs } from '../egress/retry-after.ts';
+
+const maxPauseMs = 3_600_000;
 
 /** The requests of one operation, and what the packages' own errors do not say about them. */
 export interface Wire {
@@ -13,6 +16,8 @@ export interface Wire {
   status: number | null;
   /** A server answered that it cannot answer now. */
   unavailable: boolean;
+  /** The pause that the last answer asked for; null: none. */
+  retryAfterMs: number | null;
   /** Text of the last answer. */
   text: string;
 }
@@ -26,6 +31,7 @@ export function newWire(bounded: typeof globalThis.fetch, signal: AbortSignal): 
     sent: false,
     status: null,
     unavailable: false,
+    retryAfterMs: null,
     text: '',
     fetch: async (url, init) => {
       const sentBefore = wire.sent;
@@ -34,6 +40,7 @@ export function newWire(bounded: typeof globalThis.fetch, signal: AbortSignal): 
       try {
         const answer = await bounded(url, { ...init, signal });
         wire.status = answer.status;
+        wire.retryAfterMs = retryAfterMs(answer.headers.get('retry-after'), maxPauseMs);
         wire.unavailable ||= answer.status >= 500 || answer.status === 429;
         wire.text = await answer.text();
         return copyOf(answer, wire.text);

@@ -78,13 +78,13 @@ async function connectedCredential(
   return tokenCredential(usable);
 }
 
-/** @throws ToolServerFailure `unreachable` if the authorization server is */
+/** @throws ToolServerFailure `authorization_unavailable`, which a repetition within seconds would not change */
 export async function withConnections<T>(work: () => T): Promise<Awaited<T>> {
   try {
     return await work();
   } catch (error) {
     throw error instanceof ConnectionUnavailable
-      ? new ToolServerFailure('unreachable', { sent: false })
+      ? new ToolServerFailure('authorization_unavailable', { sent: false })
       : error;
   }
 }

@@ -78,15 +78,21 @@ export const connectionsDefects: readonly Defect[] = [
   },
   {
     name: 'a connection refreshed without its lease',
-    file: 'domain/capabilities/connections/refresh-connection.ts',
-    replace: [[', $or: [{ leaseUntil: null }, { leaseUntil: { $lte: now } }]', '']],
+    file: 'domain/capabilities/connection-tokens/refresh-lease.ts',
+    replace: [
+      [', $or: free', ''],
+      ['if (isSeen && isHeld(connection, nonce, now)) {', 'if (false) {'],
+    ],
     test: refresh,
     caughtBy: 'is refreshed once by many callers',
   },
   {
     name: 'a withdrawn connection refreshed back',
-    file: 'domain/capabilities/connections/refresh-connection.ts',
-    replace: [['{ id, generation, leaseNonce: nonce, withdrawnAt: null }', '{ id }']],
+    file: 'domain/capabilities/connection-tokens/save-refreshed.ts',
+    replace: [
+      ['connection === null || connection.withdrawnAt != null', 'connection === null'],
+      ['connection.generation !== generation', 'false'],
+    ],
     test: refresh,
     caughtBy: 'does not bring back a connection',
   },

@@ -387,6 +387,99 @@ describe('a connection', () => {
   });
 });
 
+describe('tokens that were issued', () => {
+  /** Something else happens while the code is exchanged. @returns the tokens that are revoked */
+  function during(work: () => Promise<unknown>): string[] {
+    const { authorizationServers } = gateway.gateway;
+    const { exchange, revoke } = authorizationServers;
+    const revoked: string[] = [];
+    authorizationServers.exchange = async (...call) => {
+      authorizationServers.exchange = exchange;
+      const issued = await exchange(...call);
+      await work();
+      return issued;
+    };
+    authorizationServers.revoke = async (...call) => {
+      authorizationServers.revoke = revoke;
+      revoked.push(call[1].token);
+      return true;
+    };
+    return revoked;
+  }
+
+  it('are kept when the same person begins again meanwhile', async () => {
+    const serverId = await registerServer();
+    const handle = await authorize(serverId);
+    const revoked = during(() => initiate(serverId));
+    expect(await complete(handle)).toMatchObject({ status: 200, body: { data: { status: 'connected' } } });
+    expect(revoked).toEqual([]);
+  });
+
+  it('are kept when the time of the attempt ends meanwhile', async () => {
+    const serverId = await registerServer();
+    const handle = await authorize(serverId);
+    await admin.query(
+      `update authorization_attempts set expires_at = now() + interval '1 second' where server_id = $1`,
+      [serverId],
+    );
+    during(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      await sweepOnce(sweeps.endAttempts.sweep, { ...database, secrets });
+    });
+    expect(await complete(handle)).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    ['the server was removed', 'delete from mcp_servers where id = $1'],
+    [
+      'the attempt was ended',
+      `update authorization_attempts set stage = 'ended', end_reason = 'timed_out' where server_id = $1`,
+    ],
+  ])('are revoked when %s meanwhile', async (_what, change) => {
+    const serverId = await registerServer();
+    const handle = await authorize(serverId);
+    const revoked = during(() => admin.query(change, [serverId]));
+    expect(await complete(handle)).toMatchObject({ status: 404 });
+    expect(revoked).toEqual([`refresh-code-${count}`]);
+    expect((await eventsOf(serverId)).filter((what) => what === 'granted')).toEqual([]);
+  });
+
+  it('are revoked when another authorization server takes their place', async () => {
+    const serverId = await registerServer();
+    await connectAs(serverId);
+    await admin.query(
+      `update mcp_connections set issuer = 'https://login.before.example.com' where server_id = $1`,
+      [serverId],
+    );
+    await connectAs(serverId);
+    expect(await connectionOf(serverId)).toMatchObject({ status: 'connected' });
+    const { rows } = await admin.query(
+      'select status from mcp_connections where server_id = $1 order by withdrawn_at nulls first',
+      [serverId],
+    );
+    expect(rows).toEqual([{ status: 'connected' }, { status: 'revoked' }]);
+    expect(await eventsOf(serverId)).toContain('revoked replaced');
+    await admin.query('delete from mcp_connections where server_id = $1', [serverId]);
+  });
+});
+
+describe('a scope that the authorization server does not know', () => {
+  it('is asked for no more', async () => {
+    const serverId = await registerServer();
+    await connectAs(serverId);
+    await admin.query(
+      `update mcp_connections set required_scope = 'nonsense', status = 'scope_required' where server_id = $1`,
+      [serverId],
+    );
+    const popup = new Popup(gateway);
+    const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+    expect(address.searchParams.get('scope')).toContain('nonsense');
+    await popup.comeBack({ state: address.searchParams.get('state')!, error: 'invalid_scope' });
+    const again = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+    expect(again.searchParams.get('scope')).not.toContain('nonsense');
+  });
+});
+
 describe('an attack on the popup', () => {
   it('gains nothing from a nonce that another browser has opened, or that was answered', async () => {
     const serverId = await registerServer();

@@ -4,9 +4,10 @@ import type { AuthorizationTarget } from './authorization-servers.ts';
 
 /**
  * `begun`: its address was given out; `opened`: a browser shows the question; `continued`: the browser was sent to the
- * authorization server; `returned`: it brought a code back, which waits for the initiator.
+ * authorization server; `returned`: it brought a code back, which waits for the initiator; `exchanging`: the initiator
+ * has claimed the code, and nothing else ends the attempt until its tokens are stored.
  */
-export type AttemptStage = 'begun' | 'opened' | 'continued' | 'returned' | 'ended';
+export type AttemptStage = 'begun' | 'opened' | 'continued' | 'returned' | 'exchanging' | 'ended';
 
 const schema = defineEntity({
   name: 'AuthorizationAttempt',

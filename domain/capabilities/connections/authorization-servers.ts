@@ -168,16 +168,31 @@ export const authorizationFailures = [
 ] as const;
 export type AuthorizationFailureCode = (typeof authorizationFailures)[number];
 
+interface FailedRequest {
+  sent: boolean;
+  answered?: boolean;
+  retryAfterMs?: number | null;
+}
+
 /** Fixed words: the message holds no text from outside. */
 export class AuthorizationFailure extends Error {
   readonly code: AuthorizationFailureCode;
   /** Whether the request may have reached the server. */
   readonly sent: boolean;
+  /** Whether the server itself has answered: what it did is known, and nothing was lost. */
+  readonly answered: boolean;
+  /** The pause that the server asked for; null: none. */
+  readonly retryAfterMs: number | null;
 
-  constructor(code: AuthorizationFailureCode, { sent }: { sent: boolean }) {
+  constructor(
+    code: AuthorizationFailureCode,
+    { sent, answered = false, retryAfterMs = null }: FailedRequest,
+  ) {
     super(code);
     this.name = 'AuthorizationFailure';
     this.code = code;
     this.sent = sent;
+    this.answered = answered;
+    this.retryAfterMs = retryAfterMs;
   }
 }

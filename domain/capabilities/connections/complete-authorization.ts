@@ -25,10 +25,14 @@ import { findConnection, ownerFor } from './find-connection.ts';
 import { noAttempt } from './locate-attempt.ts';
 import { openClient } from './open-client.ts';
 import { shownConnection, type ShownConnection } from './read-connection.ts';
+import { lifetimeOf, type TokenLifetime } from './token-lifetime.ts';
+import { replaceConnection } from './withdraw-connections.ts';
 
 /** A code that the initiator has claimed; no other request can. */
 export interface ClaimedCode {
   attemptId: string;
+  /** Of the connection that its tokens make. */
+  connectionId: string;
   tenantId: string;
   clientId: string | null;
   grant: Grant;
@@ -36,7 +40,10 @@ export interface ClaimedCode {
 }
 
 /** Tokens with the key that they are bound to. */
-export type NewTokens = IssuedTokens & Pick<Grant, 'dpopKey'>;
+export type NewTokens = IssuedTokens & Pick<Grant, 'dpopKey'> & { lifetime: TokenLifetime };
+
+/** Longer than the exchange, and the retries of what stores its tokens. */
+const exchangeMs = 60_000;
 
 /** The space of the attempt that a handle belongs to; null for a handle of none. */
 export async function spaceOfHandle(
@@ -56,13 +63,14 @@ export async function claimCode(ctx: Context, { handle }: { handle: string }): P
   const { caller, em, secrets } = ctx;
   authorize(caller, 'mcp_servers.connect');
   const handleHash = hashFor(secrets, 'handle', handle);
+  const now = await databaseNow(em);
   const attempt = await em.findOne(AuthorizationAttempt, {
     handleHash,
     stage: 'returned',
     initiatorId: caller.principalId,
     sessionId: caller.sessionId ?? null,
     apiKeyId: caller.apiKeyId,
-    handleExpiresAt: { $gt: await databaseNow(em) },
+    handleExpiresAt: { $gt: now },
   });
   if (attempt === null || attempt.spaceId !== caller.spaceId) {
     throw noAttempt();
@@ -72,8 +80,12 @@ export async function claimCode(ctx: Context, { handle }: { handle: string }): P
   const codeVerifier = await openField(ctx, attemptPlace(attempt, 'verifier'), attempt.verifier ?? '');
   const taken = await em.nativeUpdate(
     AuthorizationAttempt,
-    { id: attempt.id, handleHash },
-    { handleHash: null },
+    { id: attempt.id, handleHash, stage: 'returned' },
+    {
+      stage: 'exchanging',
+      handleHash: null,
+      expiresAt: new Date(Math.max(attempt.expiresAt.getTime(), now.getTime() + exchangeMs)),
+    },
   );
   if (taken === 0 || client === null || code === null || codeVerifier === null) {
     throw noAttempt();
@@ -81,6 +93,7 @@ export async function claimCode(ctx: Context, { handle }: { handle: string }): P
   const { id: attemptId, tenantId, target, callbackUri: redirectUri } = attempt;
   return {
     attemptId,
+    connectionId: newId(),
     tenantId,
     clientId: attempt.clientId ?? null,
     grant: { target, client, dpopKey: null },
@@ -97,7 +110,8 @@ export async function exchangeCode(
   try {
     const dpopKey = await parts.authorizationServers.createDpopKey(claimed.grant.target);
     const grant = { ...claimed.grant, dpopKey };
-    return { ...(await parts.authorizationServers.exchange(grant, claimed.code, signal)), dpopKey };
+    const issued = await parts.authorizationServers.exchange(grant, claimed.code, signal);
+    return { ...issued, dpopKey, lifetime: lifetimeOf(issued) };
   } catch (error) {
     if (!(error instanceof AuthorizationFailure)) {
       throw error;
@@ -114,7 +128,10 @@ export async function exchangeCode(
   }
 }
 
-/** Stores the tokens, in place of those of an earlier connection, and has the server's tools discovered with them. */
+/**
+ * Stores the tokens, in place of those of an earlier connection, and has the server's tools discovered with them.
+ * @throws `authorization_attempt_not_found`, `missing_permission`, `mcp_server_not_found`
+ */
 export async function saveConnection(
   ctx: Context,
   claimed: ClaimedCode,
@@ -122,19 +139,26 @@ export async function saveConnection(
 ): Promise<ShownConnection> {
   const { caller, em } = ctx;
   authorize(caller, 'mcp_servers.connect');
-  const attempt = await em.findOneOrFail(AuthorizationAttempt, { id: claimed.attemptId });
+  const attempt = await em.findOne(AuthorizationAttempt, { id: claimed.attemptId });
+  if (attempt === null) {
+    throw noAttempt();
+  }
   const { tenantId, serverId, spaceId, target } = attempt;
   const ownerId = attempt.ownerId ?? null;
   const { server } = await lockServer(ctx, serverId);
-  if (attempt.stage !== 'returned' || ownerFor(server, caller.principalId) !== ownerId) {
+  const stored = await em.findOne(Connection, { id: claimed.connectionId });
+  if (stored !== null) {
+    // The answer to an earlier commit was lost.
+    return shownConnection(server, stored, null);
+  }
+  if (attempt.stage !== 'exchanging' || ownerFor(server, caller.principalId) !== ownerId) {
     throw noAttempt();
   }
-  const before = await findConnection(em, { serverId, ownerId });
+  const before = await findConnection(em, { serverId, ownerId }, { lock: true });
   if (before !== null) {
-    // Not revoked: at some servers that would end what was granted just now.
-    await em.nativeDelete(Connection, { id: before.id });
+    await replaceConnection(ctx, before, attempt);
   }
-  const id = newId();
+  const id = claimed.connectionId;
   const connection = em.create(Connection, {
     tenantId,
     id,
@@ -151,10 +175,13 @@ export async function saveConnection(
     clientId: attempt.clientId ?? null,
     clientCredentialId: attempt.clientCredentialId ?? null,
     tokens: await sealTokens(ctx, { tenantId, id, ownerId }, tokens),
-    expiresAt: tokens.expiresAt,
+    expiresAt: tokens.lifetime.expiresAt(await databaseNow(em)),
+    tokenLifetime: tokens.lifetime.seconds,
   });
   await em.flush();
-  await closeAttempt(em, attempt.id);
+  if (!(await closeAttempt(em, attempt.id))) {
+    throw noAttempt();
+  }
   // The tools of a personal server are read with the account of the first person: others may see other tools.
   if (ownerId === null || server.status !== 'connected') {
     await enqueueDiscovery(ctx, server, caller.principalId);

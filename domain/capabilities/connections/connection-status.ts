@@ -37,4 +37,6 @@ export type WithdrawalReason =
   | 'principal_deleted'
   | 'principal_disabled'
   | 'server_removed'
-  | 'mode_changed';
+  | 'mode_changed'
+  /** Another one was made, at another authorization server or with another client. */
+  | 'replaced';

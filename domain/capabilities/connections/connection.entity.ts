@@ -25,9 +25,12 @@ const schema = defineEntity({
     /** See `tokensPlace`. */
     tokens: p.text().nullable(),
     expiresAt: p.datetime().nullable(),
+    tokenLifetime: p.integer().nullable(),
     generation: p.integer().default(1),
     leaseNonce: p.uuid().nullable(),
     leaseUntil: p.datetime().nullable(),
+    refreshFailures: p.integer().default(0),
+    refreshAfter: p.datetime().nullable(),
     withdrawnAt: p.datetime().nullable(),
     revokeAt: p.datetime().nullable(),
     revocations: p.integer().default(0),

@@ -7,15 +7,27 @@ import { connectionEvent } from './attempt-event.ts';
 import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
 import type { AuthorizationFailureCode } from './authorization-servers.ts';
 import type { AttemptFailure } from './connection-status.ts';
+import { Connection } from './connection.entity.ts';
 
 const erased = { cookieHash: null, stateHash: null, handleHash: null, verifier: null, code: null } as const;
 
-/** Ends an attempt as successful: it leaves nothing that could be used again. */
-export async function closeAttempt(em: EntityManager, id: string): Promise<void> {
-  await em.nativeUpdate(AuthorizationAttempt, { id }, { stage: 'ended', endReason: 'granted', ...erased });
+/**
+ * Ends an attempt as successful: it leaves nothing that could be used again. @returns false when it had ended
+ */
+export async function closeAttempt(em: EntityManager, id: string): Promise<boolean> {
+  const closed = await em.nativeUpdate(
+    AuthorizationAttempt,
+    { id, stage: 'exchanging' },
+    { stage: 'ended', endReason: 'granted', ...erased },
+  );
+  return closed > 0;
 }
 
-/** Ends an open attempt without a connection, once, with its event. @returns false when it had ended */
+/**
+ * Ends an open attempt without a connection, once, with its event. An attempt whose code is being exchanged is not
+ * replaced: its tokens would be lost.
+ * @returns false when it had ended
+ */
 export async function failAttempt(
   em: EntityManager,
   id: string,
@@ -23,7 +35,7 @@ export async function failAttempt(
 ): Promise<boolean> {
   const ended = await em.nativeUpdate(
     AuthorizationAttempt,
-    { id, stage: { $ne: 'ended' } },
+    { id, stage: { $nin: reason === 'replaced' ? ['ended', 'exchanging'] : ['ended'] } },
     { stage: 'ended', endReason: reason, ...erased },
   );
   if (ended === 0) {
@@ -31,6 +43,11 @@ export async function failAttempt(
   }
   const attempt = await em.findOneOrFail(AuthorizationAttempt, { id }, { refresh: true });
   const { tenantId, initiatorId: principalId } = attempt;
+  if (reason === 'scope_rejected') {
+    // A scope that the authorization server does not know would fail every later attempt.
+    const { serverId, ownerId = null } = attempt;
+    await em.nativeUpdate(Connection, { serverId, ownerId, withdrawnAt: null }, { requiredScope: null });
+  }
   const actor = await rebuildActor(em, { tenantId, principalId });
   await recordEvent(em, { ...actor, origin }, connectionEvent('security.mcp_auth_failed', attempt, reason));
   return true;
@@ -39,6 +56,7 @@ export async function failAttempt(
 const expiryReasons = new Map<string, AttemptFailure>([
   ['opened', 'closed'],
   ['returned', 'not_completed'],
+  ['exchanging', 'not_completed'],
 ]);
 
 /** Ends an attempt whose time is over; its stage says how far the person came. */

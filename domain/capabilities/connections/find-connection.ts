@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { Connection } from './connection.entity.ts';
@@ -11,6 +12,12 @@ export function ownerFor(server: Pick<McpServer, 'connectionMode'>, principalId:
 export function findConnection(
   em: EntityManager,
   { serverId, ownerId }: { serverId: string; ownerId: string | null },
+  { lock = false } = {},
 ): Promise<Connection | null> {
-  return em.findOne(Connection, { serverId, ownerId, withdrawnAt: null });
+  const where = { serverId, ownerId, withdrawnAt: null };
+  return em.findOne(
+    Connection,
+    where,
+    lock ? { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } : { refresh: true },
+  );
 }

@@ -6,7 +6,7 @@ import { Principal } from '#domain/identity/principals/principal.entity.ts';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { connectionEvent } from './attempt-event.ts';
-import type { Grant, RevocableToken } from './authorization-servers.ts';
+import { AuthorizationFailure, type Grant, type RevocableToken } from './authorization-servers.ts';
 import type { ConnectionParts } from './connection-parts.ts';
 import type { WithdrawalReason } from './connection-status.ts';
 import { openTokens } from './connection-tokens.ts';
@@ -24,28 +24,50 @@ const retryMs = 60_000;
 /**
  * Revokes the tokens of a connection that has ended at their authorization server, and erases them. One whose server,
  * mode or person is gone ends here. Safe to repeat: the row goes when its tokens are revoked, or cannot be.
+ * @param silent issuers that did not answer in this round: their connections wait for the next one
  * @returns whether that changed anything
  */
-export async function revokeWithdrawn(parts: Parts, tenantId: string, id: string): Promise<boolean> {
-  const ending = await parts.unitOfWork.inTenant(tenantId, (em) => claimRevocation(em, parts, id));
+export async function revokeWithdrawn(
+  parts: Parts,
+  tenantId: string,
+  id: string,
+  silent: Set<string> = new Set(),
+): Promise<boolean> {
+  const ending = await parts.unitOfWork.inTenant(tenantId, (em) =>
+    claimRevocation(em, parts, { id, silent }),
+  );
   if (ending === null) {
     return false;
   }
   const { grant, tokens, tries } = ending;
-  let done = true;
-  for (const token of grant === null ? [] : tokens) {
-    try {
-      await parts.authorizationServers.revoke(grant as Grant, token, AbortSignal.timeout(revocationMs));
-    } catch {
-      done = false;
-    }
-  }
+  const done = grant === null || (await revokeAll(parts, grant, { tokens, silent }));
   if (done || tries >= maxTries) {
     await parts.unitOfWork.inTenant(tenantId, (em) =>
       em.nativeDelete(Connection, { id, withdrawnAt: { $ne: null } }),
     );
   }
   return true;
+}
+
+/** @returns whether no token is left to revoke */
+async function revokeAll(
+  { authorizationServers }: Parts,
+  grant: Grant,
+  { tokens, silent }: { tokens: readonly RevocableToken[]; silent: Set<string> },
+): Promise<boolean> {
+  let done = true;
+  for (const token of tokens) {
+    try {
+      await authorizationServers.revoke(grant, token, AbortSignal.timeout(revocationMs));
+    } catch (error) {
+      done = false;
+      if (error instanceof AuthorizationFailure && error.code === 'unreachable') {
+        silent.add(grant.target.issuer);
+        return false;
+      }
+    }
+  }
+  return done;
 }
 
 interface Ending {
@@ -56,10 +78,17 @@ interface Ending {
 }
 
 /** Takes the next try, so that a concurrent round leaves it alone. */
-async function claimRevocation(em: EntityManager, parts: Parts, id: string): Promise<Ending | null> {
+async function claimRevocation(
+  em: EntityManager,
+  parts: Parts,
+  { id, silent }: { id: string; silent: ReadonlySet<string> },
+): Promise<Ending | null> {
   const connection = await em.findOne(Connection, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   const now = await databaseNow(em);
   if (connection === null || (connection.revokeAt != null && connection.revokeAt > now)) {
+    return null;
+  }
+  if (connection.withdrawnAt != null && silent.has(connection.issuer)) {
     return null;
   }
   if (connection.withdrawnAt == null) {

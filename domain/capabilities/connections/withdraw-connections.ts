@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
@@ -15,23 +16,28 @@ import { requireMode } from './read-connection.ts';
 /**
  * From the commit on the connection is used by nobody, and a refresh under way cannot bring it back. Its tokens stay,
  * sealed, until they are revoked.
+ * @returns false when it was withdrawn before
  */
-export async function withdraw(em: EntityManager, connection: Connection): Promise<void> {
+export async function withdraw(em: EntityManager, { id, generation }: Connection): Promise<boolean> {
   const now = await databaseNow(em);
-  await em.nativeUpdate(
+  const withdrawn = await em.nativeUpdate(
     Connection,
-    { id: connection.id },
+    { id, withdrawnAt: null },
     {
       status: 'revoked',
       withdrawnAt: now,
       revokeAt: now,
-      generation: connection.generation + 1,
+      generation: generation + 1,
       leaseNonce: null,
       leaseUntil: null,
       updatedAt: now,
     },
   );
+  return withdrawn > 0;
 }
+
+/** A refresh that commits at the same time is seen, so that its tokens are those that are revoked. */
+const locked = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
 
 /**
  * Ends the caller's connection to a server, or the space's shared one. @returns its id, for the revocation @throws
@@ -42,11 +48,10 @@ export async function disconnect(ctx: Context, { serverId }: { serverId: string 
   const { server } = await findServer(ctx, serverId);
   requireMode(server);
   const ownerId = ownerFor(server, ctx.caller.principalId);
-  const connection = await findConnection(ctx.em, { serverId: server.id, ownerId });
-  if (connection === null) {
+  const connection = await findConnection(ctx.em, { serverId: server.id, ownerId }, { lock: true });
+  if (connection === null || !(await withdraw(ctx.em, connection))) {
     throw notFound('connection_not_found');
   }
-  await withdraw(ctx.em, connection);
   await recordWithdrawal(ctx, connection, 'disconnected');
   return connection.id;
 }
@@ -58,19 +63,40 @@ export async function withdrawOf(
   reason: WithdrawalReason,
 ): Promise<void> {
   const where = { ownerId, withdrawnAt: null, ...(spaceId === undefined ? {} : { spaceId }) };
-  for (const connection of await ctx.em.find(Connection, where)) {
-    await withdraw(ctx.em, connection);
-    await recordWithdrawal(ctx, connection, reason);
+  for (const connection of await ctx.em.find(Connection, where, locked)) {
+    if (await withdraw(ctx.em, connection)) {
+      await recordWithdrawal(ctx, connection, reason);
+    }
   }
 }
 
 /** Seals the tokens of a person whose key is about to be erased under the tenant's key, for their revocation. */
 export async function resealForRevocation(ctx: Context, ownerId: string): Promise<void> {
-  for (const connection of await ctx.em.find(Connection, { ownerId, tokens: { $ne: null } })) {
+  for (const connection of await ctx.em.find(Connection, { ownerId, tokens: { $ne: null } }, locked)) {
     const tokens = await openTokens(ctx, connection);
     const { tenantId, id } = connection;
     const sealed = tokens === null ? null : await sealTokens(ctx, { tenantId, id }, tokens);
     await ctx.em.nativeUpdate(Connection, { id }, { tokens: sealed });
+  }
+}
+
+/**
+ * Makes room for a new connection of the same owner. The tokens of the same client at the same authorization server are
+ * not revoked: at some servers that would end what was granted just now.
+ */
+export async function replaceConnection(
+  ctx: Context,
+  before: Connection,
+  by: Pick<Connection, 'issuer' | 'clientId' | 'clientCredentialId'>,
+): Promise<void> {
+  const isSameGrant =
+    before.issuer === by.issuer &&
+    (before.clientId ?? null) === (by.clientId ?? null) &&
+    (before.clientCredentialId ?? null) === (by.clientCredentialId ?? null);
+  if (isSameGrant || before.tokens == null) {
+    await ctx.em.nativeDelete(Connection, { id: before.id });
+  } else if (await withdraw(ctx.em, before)) {
+    await recordWithdrawal(ctx, before, 'replaced');
   }
 }
 

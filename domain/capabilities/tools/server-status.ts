@@ -29,6 +29,8 @@ export const serverErrors = [
   'unauthorized',
   /** A person has to connect an account, or to grant more scopes. */
   'authorization_required',
+  /** The authorization server of its connection does not answer. */
+  'authorization_unavailable',
   'http_error',
   'protocol_error',
   'timeout',

@@ -1,5 +1,5 @@
 import { dueAttempts } from '#domain/operations/connections/due-attempts.ts';
-import { endedConnections } from '#domain/operations/connections/ended-connections.ts';
+import { revokeConnections } from '#domain/operations/connections/revoke-connections.ts';
 import { anchorLog, dropLog, sealLog } from './event-log.ts';
 import { expireInvites } from './expire-invites.ts';
 import { listedSweep } from './listed-sweep.ts';
@@ -40,7 +40,7 @@ export const sweeps = {
   reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
   endAttempts: { sweep: listedSweep(dueAttempts), pace: 'sweep', budgetSeconds: 20 },
-  revokeConnections: { sweep: listedSweep(endedConnections), pace: 'sweep', budgetSeconds: 20 },
+  revokeConnections: { sweep: revokeConnections, pace: 'sweep', budgetSeconds: 20 },
   expireInvites: { sweep: expireInvites, pace: 'sweep', budgetSeconds: 20 },
   purgeResponses: { sweep: purgeResponses, pace: 'sweep', budgetSeconds: 20 },
   purgeOrphans: { sweep: purgeOrphans, pace: 'day', budgetSeconds: 20 },

@@ -75,6 +75,16 @@ describe('the token endpoint', () => {
     expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure))).not.toContain(canary);
   });
 
+  it.each([
+    [429, { answered: true, retryAfterMs: 120_000 }],
+    [503, { answered: true, retryAfterMs: 120_000 }],
+    // A gateway does not know what its server has done.
+    [504, { answered: false, retryAfterMs: 120_000 }],
+  ])('that answers %i says when to ask again', async (status, expected) => {
+    answers('/token', status, {}, { 'retry-after': '120' });
+    await expect(refresh()).rejects.toMatchObject({ code: 'unreachable', sent: true, ...expected });
+  });
+
   it.each<[string, number, unknown]>([
     ['no JSON', 200, 'no JSON'],
     ['an array', 200, []],

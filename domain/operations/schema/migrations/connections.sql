@@ -55,11 +55,16 @@ create table mcp_connections (
   -- sealed; null: erased
   tokens text,
   expires_at timestamptz,
+  -- seconds for which the access token was issued; null: the server did not say
+  token_lifetime integer,
   -- counts the tokens that it has had; a withdrawal raises it, too
   generation integer not null default 1,
   -- the refresh that is under way
   lease_nonce uuid,
   lease_until timestamptz,
+  -- refreshes that failed since the last that succeeded, and when the next may be sent
+  refresh_failures integer not null default 0,
+  refresh_after timestamptz,
   withdrawn_at timestamptz,
   -- when the revocation is tried next
   revoke_at timestamptz,
@@ -85,7 +90,10 @@ create index on mcp_connections (tenant_id, owner_id);
 create index on mcp_connections (tenant_id, connected_by);
 create index on mcp_connections (tenant_id, client_id);
 create index on mcp_connections (tenant_id, client_credential_id);
-create index on mcp_connections (revoke_at) where revoke_at is not null;
+create index on mcp_connections (tenant_id, id, revoke_at) where revoke_at is not null;
+-- those of removed servers
+create index on mcp_connections (tenant_id, id) where server_id is null and withdrawn_at is null;
+create index on principals (tenant_id, id) where status <> 'active';
 
 -- One run of the popup. Of nonce, state, cookie and handle only keyed hashes are stored; verifier and code are sealed.
 create table authorization_attempts (
@@ -112,7 +120,7 @@ create table authorization_attempts (
   verifier text,
   code text,
   code_issuer text,
-  stage text not null default 'begun' check (stage in ('begun', 'opened', 'continued', 'returned', 'ended')),
+  stage text not null default 'begun' check (stage in ('begun', 'opened', 'continued', 'returned', 'exchanging', 'ended')),
   end_reason text,
   expires_at timestamptz not null,
   handle_expires_at timestamptz,

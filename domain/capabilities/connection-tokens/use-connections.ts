@@ -2,17 +2,18 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
 import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
-import { connectionEvent } from './attempt-event.ts';
-import type { SourceParts } from './connection-parts.ts';
-import type { ConnectionSource, UsableConnection } from './connection-source.ts';
-import { isUsable, openConnection, toUsable } from './connection-state.ts';
-import { Connection } from './connection.entity.ts';
-import { endConnection } from './end-connection.ts';
+import { connectionEvent } from '#domain/capabilities/connections/attempt-event.ts';
+import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
+import type {
+  ConnectionSource,
+  UsableConnection,
+} from '#domain/capabilities/connections/connection-source.ts';
+import { openConnection, toUsable } from '#domain/capabilities/connections/connection-state.ts';
+import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
+import { noteFailure } from './end-connection.ts';
 import { refreshConnection } from './refresh-connection.ts';
-import { unionOf } from './scopes.ts';
-
-/** A token with less time left may expire on its way. */
-const marginMs = 60_000;
+import { scheduleOf } from './refresh-schedule.ts';
+import { boundedUnion } from '#domain/capabilities/connections/scopes.ts';
 
 /** Resolves the tokens of connections; each use reads the row, so that a withdrawal takes effect at the next use. */
 export function useConnections(parts: SourceParts): ConnectionSource {
@@ -22,33 +23,25 @@ export function useConnections(parts: SourceParts): ConnectionSource {
       const found = await retryRead(() =>
         unitOfWork.inTenant(identity.tenantId, async (em) => {
           const opened = await openConnection({ em, secrets }, identity);
-          const now = await databaseNow(em);
-          const leftMs =
-            (opened?.connection.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - now.getTime();
-          return opened === null || !isUsable(opened.connection) ? null : { opened, leftMs };
+          return opened === null
+            ? null
+            : { seen: toUsable(opened), ...scheduleOf(opened.connection, await databaseNow(em)) };
         }),
       );
       if (found === null) {
         return null;
       }
-      const usable = toUsable(found.opened);
-      return found.leftMs >= marginMs
-        ? usable
-        : refreshConnection(parts, identity, { seen: usable, stillValid: found.leftMs > 0 });
+      const { seen, isDue, stillValid } = found;
+      return isDue ? refreshConnection(parts, identity, { seen, stillValid, retryRead }) : seen;
     },
     renew: (identity, refused) => refreshConnection(parts, identity, { seen: refused, stillValid: false }),
     refuse: async ({ tenantId }, { connectionId: id, generation }) => {
-      await endConnection(parts, { tenantId, id, generation, nonce: null }, 'auth_expired');
+      const failure = { code: 'grant_rejected', retryAfterMs: null } as const;
+      const seen = { tenantId, id, generation, nonce: null };
+      await noteFailure(parts, seen, { failure, status: 'auth_expired' });
     },
     needScope: (identity, refused, scope) => noteScope(parts, identity, refused, scope),
   };
-}
-
-/** Max characters of the scopes that calls have needed. */
-const maxScope = 4_000;
-
-function bounded(union: string | null, latest: string | null): string | null {
-  return (union?.length ?? 0) > maxScope ? latest : union;
 }
 
 /** The next connection asks for the union of what was granted and what was needed. */
@@ -67,7 +60,7 @@ async function noteScope(
     const changed = await em.nativeUpdate(
       Connection,
       { id, generation, withdrawnAt: null },
-      { status: 'scope_required', requiredScope: bounded(unionOf(connection.requiredScope, scope), scope) },
+      { status: 'scope_required', requiredScope: boundedUnion(scope, connection.requiredScope) },
     );
     if (changed > 0 && connection.status !== 'scope_required') {
       const actor = await rebuildActor(em, { tenantId, principalId });
