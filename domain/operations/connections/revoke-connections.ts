@@ -35,8 +35,9 @@ export const revokeConnections: Sweep = {
         const together = tenants.slice(first, first + lanes);
         const changed = await Promise.all(together.map((own) => revokeOf(deps, own, failures)));
         done += changed.reduce((sum, each) => sum + each, 0);
-        const last = together.at(-1)!.at(-1)!;
-        place = [last.tenant_id, last.connection_id];
+        for (const row of together.flat().slice(-1)) {
+          place = [row.tenant_id, row.connection_id];
+        }
         round.reached(place);
         if (!round.mayGoOn()) {
           return { done, failed: failures.count, next: place };
