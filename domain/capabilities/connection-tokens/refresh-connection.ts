@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
+import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
 import type { RetryRead } from '#domain/capabilities/credentials/credential-source.ts';
 import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
 import { AuthorizationFailure } from '#domain/capabilities/connections/authorization-servers.ts';
@@ -119,7 +120,7 @@ async function runRefresh(
   const { tenantId } = identity;
   const answer = await requestRefresh(parts, tenantId, lease);
   if (answer instanceof AuthorizationFailure) {
-    return afterFailure(parts, { tenantId, lease, stillValid }, answer);
+    return retryUnavailable(() => afterFailure(parts, { tenantId, lease, stillValid }, answer), requestMs);
   }
   if (answer === 'overtaken') {
     return { kind: 'overtaken' };

@@ -1,8 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
-import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
+import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
 import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
 import type { IssuedTokens } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
@@ -15,7 +14,6 @@ import { lifetimeOf, type TokenLifetime } from '#domain/capabilities/connections
 
 /** The answer is the only copy of a rotated token: while no process reaches the database, none can overtake this one. */
 const patienceMs = 60_000;
-const retryMs = 250;
 
 export type Saved =
   | { kind: 'saved'; usable: UsableConnection }
@@ -32,19 +30,13 @@ export async function saveRefreshed(
   issued: IssuedTokens,
 ): Promise<Saved> {
   const lifetime = lifetimeOf(issued);
-  const until = performance.now() + patienceMs;
-  for (;;) {
-    try {
-      return await parts.unitOfWork.inTenant(identity.tenantId, (em) =>
+  return retryUnavailable(
+    () =>
+      parts.unitOfWork.inTenant(identity.tenantId, (em) =>
         save(em, parts, { identity, lease, issued, lifetime }),
-      );
-    } catch (error) {
-      if (!isDatabaseUnavailable(error) || performance.now() > until) {
-        throw error;
-      }
-      await sleep(retryMs);
-    }
-  }
+      ),
+    patienceMs,
+  );
 }
 
 async function save(

@@ -1,5 +1,6 @@
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
 import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
 import { connectionEvent } from '#domain/capabilities/connections/attempt-event.ts';
@@ -14,6 +15,9 @@ import { noteFailure } from './end-connection.ts';
 import { refreshConnection } from './refresh-connection.ts';
 import { scheduleOf } from './refresh-schedule.ts';
 import { boundedUnion } from '#domain/capabilities/connections/scopes.ts';
+
+/** Max time for which a database that is unavailable delays a renewal. */
+const renewalMs = 15_000;
 
 /** Resolves the tokens of connections; each use reads the row, so that a withdrawal takes effect at the next use. */
 export function useConnections(parts: SourceParts): ConnectionSource {
@@ -34,7 +38,12 @@ export function useConnections(parts: SourceParts): ConnectionSource {
       const { seen, isDue, stillValid } = found;
       return isDue ? refreshConnection(parts, identity, { seen, stillValid, retryRead }) : seen;
     },
-    renew: (identity, refused) => refreshConnection(parts, identity, { seen: refused, stillValid: false }),
+    renew: (identity, refused) =>
+      refreshConnection(parts, identity, {
+        seen: refused,
+        stillValid: false,
+        retryRead: (read) => retryUnavailable(read, renewalMs),
+      }),
     refuse: async ({ tenantId }, { connectionId: id, generation }) => {
       const failure = { code: 'grant_rejected', retryAfterMs: null } as const;
       const seen = { tenantId, id, generation, nonce: null };

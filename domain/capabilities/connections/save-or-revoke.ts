@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '#domain/foundation/access/context.ts';
-import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
+import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
 import { saveConnection, type ClaimedCode, type NewTokens } from './complete-authorization.ts';
 import type { ConnectionParts } from './connection-parts.ts';
 import { Connection } from './connection.entity.ts';
@@ -8,7 +7,6 @@ import type { ShownConnection } from './read-connection.ts';
 import { revokeIssued } from './revoke-issued.ts';
 
 const patienceMs = 15_000;
-const retryMs = 250;
 
 /** Runs work in a transaction with the caller's rights. */
 export type InContext = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
@@ -24,18 +22,12 @@ export async function saveOrRevoke(
   tokens: NewTokens,
   inContext: InContext,
 ): Promise<ShownConnection> {
-  const until = performance.now() + patienceMs;
-  for (;;) {
-    try {
-      return await inContext((ctx) => saveConnection(ctx, claimed, tokens));
-    } catch (error) {
-      if (isDatabaseUnavailable(error) && performance.now() < until) {
-        await sleep(retryMs);
-        continue;
-      }
-      await revokeUnstored(parts, claimed, tokens);
-      throw error;
-    }
+  try {
+    const save = () => inContext((ctx) => saveConnection(ctx, claimed, tokens));
+    return await retryUnavailable(save, patienceMs);
+  } catch (error) {
+    await revokeUnstored(parts, claimed, tokens);
+    throw error;
   }
 }
 

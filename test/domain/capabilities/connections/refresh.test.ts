@@ -441,13 +441,13 @@ describe('revocations', () => {
     await connected(600);
     await admin.query(
       `insert into mcp_connections
-       select c.* from mcp_connections m cross join generate_series(1, 25),
+       select c.* from mcp_connections m cross join generate_series(1, 25) g,
          jsonb_populate_record(m, jsonb_build_object('id', gen_random_uuid(), 'status', 'revoked',
-           'withdrawn_at', now(), 'revoke_at', now())) c`,
+           'withdrawn_at', now(), 'revoke_at', now(), 'revocations', g)) c`,
     );
     await admin.query(
       `insert into mcp_connections
-       select c.* from (select * from mcp_connections limit 1) m,
+       select c.* from (select * from mcp_connections where withdrawn_at is null) m,
          jsonb_populate_record(m, jsonb_build_object('tenant_id', $1::uuid, 'space_id', $2::uuid, 'connected_by', $3::uuid,
            'id', gen_random_uuid(), 'server_id', null, 'client_id', null)) c`,
       [other.tenantId, other.spaceId, other.owner.principalId],
@@ -545,7 +545,10 @@ describe('a refresher that was overtaken', () => {
         `update mcp_connections set status = 'revoked', withdrawn_at = now(), revoke_at = now(), generation = generation + 1`,
       );
       await admin.query('delete from data_keys where principal_id = $1', [principalId]);
-      await admin.query('update principals set deleted_at = now() where id = $1', [principalId]);
+      await admin.query(
+        `update principals set name = null, email = null, status = 'disabled', deleted_at = now() where id = $1`,
+        [principalId],
+      );
     };
     expect(await source().read(identity(principalId))).toBeNull();
     expect(revoked).toEqual([good]);
