@@ -86,7 +86,16 @@ export const connectionsDefects: readonly Defect[] = [
   {
     name: 'a withdrawn connection refreshed back',
     file: 'domain/capabilities/connections/refresh-connection.ts',
-    replace: [['{ id, generation, leaseNonce: nonce, withdrawnAt: null }', '{ id }']],
+    replace: [
+      [
+        'em.count(Connection, { id, generation, leaseNonce: nonce, withdrawnAt: null })',
+        'em.count(Connection, { id })',
+      ],
+      [
+        '{ id, generation, leaseNonce: nonce, withdrawnAt: null },\n      {\n        tokens: sealed,',
+        '{ id },\n      {\n        tokens: sealed,',
+      ],
+    ],
     test: refresh,
     caughtBy: 'does not bring back a connection',
   },
