@@ -7,6 +7,8 @@ import {
   type IssuedTokens,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import { ConnectionUnavailable } from '#domain/capabilities/connections/connection-source.ts';
+import { valuePlace } from '#domain/capabilities/credentials/credential.entity.ts';
+import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import { sealTokens } from '#domain/capabilities/connections/connection-tokens.ts';
 import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
 import { resealForRevocation } from '#domain/capabilities/connections/withdraw-connections.ts';
@@ -368,6 +370,38 @@ describe('a refresh that failed', () => {
     await pauseIsOver();
     expect(await source().read(identity())).not.toBeNull();
     expect(await rowOf(id)).toMatchObject({ status: 'connected', generation: 2 });
+  });
+
+  it('since its stored client is refused is sent again as soon as that is rotated', async () => {
+    const { tenantId } = world;
+    const id = await connected(-1);
+    const credentialId = newId();
+    const url = `${issuer}/token`;
+    const value = { kind: 'oauth2_client', client_id: 'ours', client_secret: 'secret', token_url: url };
+    await database.unitOfWork.inTenant(tenantId, async (em) => {
+      const place = valuePlace({ tenantId, id: credentialId });
+      await em.execute(
+        `insert into credentials (tenant_id, id, name, kind, origin, sealed_value, created_by)
+         values (?, ?, 'client', 'oauth2_client', ?, ?, ?)`,
+        [
+          tenantId,
+          credentialId,
+          issuer,
+          await sealField({ em, secrets }, place, JSON.stringify(value)),
+          world.owner.principalId,
+        ],
+      );
+    });
+    await admin.query(
+      `update mcp_connections set client_id = null, client_credential_id = $1,
+         target = target || jsonb_build_object('metadata', jsonb_build_object('token_endpoint', $2::text))`,
+      [credentialId, url],
+    );
+    expect(await refusing('client_rejected').read()).toBeNull();
+    expect(await source().read(identity())).toBeNull();
+    expect(await rowOf(id)).toMatchObject({ status: 'client_rejected' });
+    await admin.query('update credentials set rotated_at = clock_timestamp() where id = $1', [credentialId]);
+    expect(await source().read(identity())).toMatchObject({ generation: 2 });
   });
 
   it('since the client cannot be opened says so, and keeps the tokens', async () => {
