@@ -85,7 +85,7 @@ export async function claimRefresh(
 }
 
 /** Prolongs the lease for another request. @returns false where another refresher has taken it */
-export async function keepLease(
+export async function extendLease(
   { unitOfWork }: Pick<SourceParts, 'unitOfWork'>,
   tenantId: string,
   { id, generation, nonce }: Lease,

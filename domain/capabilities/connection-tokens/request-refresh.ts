@@ -4,7 +4,7 @@ import {
   type IssuedTokens,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
-import { keepLease, type Lease } from './refresh-lease.ts';
+import { extendLease, type Lease } from './refresh-lease.ts';
 
 /** Shorter than the lease. */
 export const requestMs = 15_000;
@@ -27,7 +27,7 @@ export async function requestRefresh(
   if (!first.sent) {
     await sleep(unsentPauseMs);
   }
-  return (await keepLease(parts, tenantId, lease)) ? send(parts, lease) : 'overtaken';
+  return (await extendLease(parts, tenantId, lease)) ? send(parts, lease) : 'overtaken';
 }
 
 async function send(

@@ -1,8 +1,17 @@
+import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import { revokeWithdrawn } from '#domain/capabilities/connections/revoke-withdrawn.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
-import type { Sweep, SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+
+type Dependencies = SourceParts & { database: Database };
+
+/** See `Round` and `Sweep` of domain/operations/maintenance. */
+interface Round {
+  readonly place: readonly string[] | null;
+  mayGoOn(): boolean;
+  reached(place: readonly string[]): void;
+}
 
 interface Row {
   tenant_id: string;
@@ -22,11 +31,11 @@ const list = (database: Database, after: readonly string[], limit: number) =>
   ]);
 
 /** Connections that have ended, or whose server, mode or person is gone: their tokens are revoked and erased. */
-export const revokeConnections: Sweep = {
-  isDue: async ({ database }) => (await list(database, [nilUuid, nilUuid], 1)).length > 0,
-  async run(deps, round) {
+export const revokeConnections = {
+  isDue: async ({ database }: Dependencies) => (await list(database, [nilUuid, nilUuid], 1)).length > 0,
+  async run(deps: Dependencies, round: Round) {
     const failures = new RowFailures();
-    let place = round.place ?? [nilUuid, nilUuid];
+    let place: readonly string[] = round.place ?? [nilUuid, nilUuid];
     let done = 0;
     for (;;) {
       const rows = await list(deps.database, place, pageSize);
@@ -51,11 +60,7 @@ export const revokeConnections: Sweep = {
 };
 
 /** The connections of one tenant, one after the other. @returns how many have changed */
-async function revokeOf(
-  deps: SweepDependencies,
-  rows: readonly Row[],
-  failures: RowFailures,
-): Promise<number> {
+async function revokeOf(deps: SourceParts, rows: readonly Row[], failures: RowFailures): Promise<number> {
   const until = performance.now() + tenantMs;
   const silent = new Set<string>();
   let changed = 0;
