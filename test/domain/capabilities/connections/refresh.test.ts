@@ -481,9 +481,9 @@ describe('revocations', () => {
     );
     await admin.query(
       `insert into mcp_connections
-       select c.* from (select * from mcp_connections where withdrawn_at is null) m,
+       select c.* from mcp_connections m,
          jsonb_populate_record(m, jsonb_build_object('tenant_id', $1::uuid, 'space_id', $2::uuid, 'connected_by', $3::uuid,
-           'id', gen_random_uuid(), 'server_id', null, 'client_id', null)) c`,
+           'id', gen_random_uuid(), 'server_id', null, 'client_id', null)) c where m.withdrawn_at is null`,
       [other.tenantId, other.spaceId, other.owner.principalId],
     );
     const { rows } = await admin.query<{ tenant_id: string; n: number }>(
