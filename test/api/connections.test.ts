@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
+import type { AuthorizationServers } from '#domain/capabilities/connections/authorization-servers.ts';
 import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { linkIn, Popup } from '../support/popup.ts';
@@ -388,20 +389,25 @@ describe('a connection', () => {
 });
 
 describe('tokens that were issued', () => {
+  let original: AuthorizationServers;
+  beforeAll(() => {
+    original = { ...gateway.gateway.authorizationServers };
+  });
+  afterEach(() => {
+    Object.assign(gateway.gateway.authorizationServers, original);
+  });
+
   /** Something else happens while the code is exchanged. @returns the tokens that are revoked */
   function during(work: () => Promise<unknown>): string[] {
-    const { authorizationServers } = gateway.gateway;
-    const { exchange, revoke } = authorizationServers;
     const revoked: string[] = [];
+    const { authorizationServers } = gateway.gateway;
     authorizationServers.exchange = async (...call) => {
-      authorizationServers.exchange = exchange;
-      const issued = await exchange(...call);
+      const issued = await original.exchange(...call);
       await work();
       return issued;
     };
-    authorizationServers.revoke = async (...call) => {
-      authorizationServers.revoke = revoke;
-      revoked.push(call[1].token);
+    authorizationServers.revoke = async (_grant, { token }) => {
+      revoked.push(token);
       return true;
     };
     return revoked;

@@ -31,6 +31,8 @@ export interface PlannedSweep {
   budgetSeconds: number;
 }
 
+const revocations: Sweep = revokeConnections;
+
 /** All periodic sweeps. The name is that of its activity; its actor in Temporal is `upkeep/<name>`. */
 export const sweeps = {
   reconcileResponses: { sweep: reconciliation.generateResponse, pace: 'sweep', budgetSeconds: 20 },
@@ -40,7 +42,7 @@ export const sweeps = {
   reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
   endAttempts: { sweep: listedSweep(dueAttempts), pace: 'sweep', budgetSeconds: 20 },
-  revokeConnections: { sweep: revokeConnections, pace: 'sweep', budgetSeconds: 20 },
+  revokeConnections: { sweep: revocations, pace: 'sweep', budgetSeconds: 20 },
   expireInvites: { sweep: expireInvites, pace: 'sweep', budgetSeconds: 20 },
   purgeResponses: { sweep: purgeResponses, pace: 'sweep', budgetSeconds: 20 },
   purgeOrphans: { sweep: purgeOrphans, pace: 'day', budgetSeconds: 20 },
