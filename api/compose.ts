@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
 import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
@@ -8,6 +9,7 @@ import { createSourceProviders } from '#adapters/sources/create-source-providers
 import { namedRoots } from '#adapters/sources/named-roots.ts';
 import type { SourceProvider } from '#adapters/sources/provider.ts';
 import { providers } from '#adapters/sources/providers.ts';
+import type { AuthorizationServers } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
 import { openCredential } from '#domain/capabilities/credentials/open-credential.ts';
 import { createPresidio } from '#adapters/governance/presidio.ts';
@@ -56,6 +58,7 @@ export interface GatewayDependencies {
   names: NameRecogniser;
   longTexts: LongTextRedactor;
   oidc: OidcClient;
+  authorizationServers: AuthorizationServers;
   searchPlaces: SearchPlaces;
   /** Sources of connectors, which the gateway only checks. */
   sources: SourceProviders;
@@ -140,6 +143,7 @@ export function assemble(
     names: createPresidio(egress),
     longTexts: createRedactionThreads(secrets, gatewayRedaction),
     oidc: createOidcClient(egress),
+    authorizationServers: createAuthorizationServers(egress),
     searchPlaces: new SearchPlaces(),
     sources: createSourceProviders({
       ...egress,

@@ -1,3 +1,4 @@
+import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,6 +71,7 @@ try {
     ...database,
     purge,
     secrets,
+    authorizationServers: createAuthorizationServers({ fetch }),
     inspector: {
       // Every hundredth is too young for the list.
       openAmong: (ids) => Promise.resolve(new Set(ids.filter(() => (listed += 1) % 100 !== 0))),

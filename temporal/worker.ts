@@ -4,6 +4,7 @@ import { Runtime } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { createMaintenanceActivities } from '#activities/maintenance/create-maintenance-activities.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
+import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
 import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
 import { fileAnchors } from '#adapters/events/file-anchors.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
@@ -31,6 +32,7 @@ import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
+import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
 import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
 import { openCredential } from '#domain/capabilities/credentials/open-credential.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
@@ -109,6 +111,8 @@ const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded
 const openStored = (use: CredentialUse) =>
   unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use));
 const stored = createStoredCredentials({ ...egress, open: openStored });
+const authorizationServers = createAuthorizationServers({ ...egress, shares });
+const connections = useConnections({ unitOfWork, secrets, authorizationServers });
 const credential = createCredentials(config.MODEL_CREDENTIALS, process.env);
 const vendor = { ...egress, shares, credential, stored };
 const builtinEmbedding = createBuiltinModel(modelFilesSource(config, process.env), {
@@ -143,6 +147,7 @@ const activities = createActivities({
     credentials: config.TOOL_CREDENTIALS,
     env: process.env,
     stored,
+    connections,
   }),
   traces: createTraceExporter({ ...egress, defaultBaseUrl: config.TRACING_BASE_URL }),
   models: modelRouter({
@@ -160,6 +165,7 @@ const upkeepDependencies: SweepDependencies = {
   purge: new UnitOfWork(purgeOrm),
   inspector: createInspector(client),
   canceller: createCanceller(client),
+  authorizationServers,
   secrets,
   anchors: fileAnchors(config.ANCHOR_FILE),
   eventRetentionDays: config.EVENT_RETENTION_DAYS,

@@ -6,6 +6,7 @@ import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
 import { saveCallSession, readCallSession } from '#domain/responses/calls/call-sessions.ts';
 import { executionError } from '#domain/responses/store/call-items.ts';
 import type { CallTarget, ClaimedCall } from '#domain/responses/calls/claim-call.ts';
+import type { McpCallError } from '#domain/responses/record/output-items.ts';
 import type { CallOutcome } from '#domain/responses/calls/commit-call.ts';
 import { truncateResult } from '#domain/responses/store/truncate-result.ts';
 import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
@@ -74,6 +75,10 @@ export async function callServer(
     }
     case 'changed': {
       const { tools } = reply;
+      if (target.server.connection?.ownerId != null) {
+        // Another person may see other tools: one account's list does not change what all are offered.
+        return target.again ? unknownOutcome() : withheld();
+      }
       const askedWith = { credentialId: target.server.stored?.credentialId ?? null };
       await commitWithRetry(() =>
         deps.unitOfWork.inTenant(call.tenantId, (em) =>
@@ -154,13 +159,37 @@ function sessionOf(deps: ServerCallDependencies, call: ClaimedCall, target: Serv
  */
 function toFailedOutcome(failure: ToolServerFailure, target: ServerTarget): CallOutcome {
   if (failure.sent || target.again) {
-    if (target.repeatable) {
+    // A person's connection does not come back within the retries.
+    if (target.repeatable && failure.code !== 'authorization_required') {
       throw retryLater('tool_outcome_in_doubt');
     }
     return unknownOutcome();
   }
+  const { connection } = target.server;
+  if (failure.code === 'authorization_required' && connection !== undefined) {
+    return failed(authorizationText, authorizationError(connection.serverId));
+  }
   const text = 'The tool server could not be reached or refused the call; nothing was done.';
   return failed(text, { type: 'http_error', code: failure.status ?? 0, message: text });
+}
+
+const authorizationText =
+  'authorization_required: nobody has connected an account at this tool server for this call, or it lacks a permission there. Nothing was done.';
+
+/** The client begins the authorization at the address, and asks again in a new response. */
+function authorizationError(serverId: string): McpCallError {
+  return {
+    type: 'mcp_tool_execution_error',
+    code: 'authorization_required',
+    message: authorizationText,
+    content: [{ type: 'text', text: authorizationText }],
+    elicitation: {
+      mode: 'url',
+      elicitation_id: serverId,
+      url: `/v1/mcp-auth/${serverId}/initiate`,
+      message: 'Connect an account at this tool server, then ask again.',
+    },
+  };
 }
 
 export function withheld(): CallOutcome {

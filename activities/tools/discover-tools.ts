@@ -19,14 +19,14 @@ export interface DiscoveryDependencies {
 /** Discovers a server's tools and applies the result. Idempotent. */
 export async function discoverTools(
   deps: DiscoveryDependencies,
-  { tenantId, serverId }: DiscoverToolsInput,
+  { tenantId, serverId, principalId }: DiscoverToolsInput,
 ): Promise<DiscoverToolsResult> {
   const { unitOfWork, toolServers } = deps;
   const server = await unitOfWork.inTenant(tenantId, (em) => em.findOne(McpServer, { id: serverId }));
   const discovery =
     server === null || server.status === 'disabled'
       ? null
-      : await ask(toolServers, toSpec(server, server.createdBy));
+      : await ask(toolServers, toSpec(server, principalId ?? server.createdBy));
   return unitOfWork.inTenant(tenantId, async (em) => {
     const after =
       discovery === null
@@ -47,7 +47,7 @@ async function ask(toolServers: ToolServerGateway, spec: ToolServerSpec): Promis
     // An abort on this side is no failure of the server.
     signal.throwIfAborted();
     if (error instanceof ToolServerFailure) {
-      return { error: error.code };
+      return { error: error.code, challenge: error.challenge };
     }
     throw error;
   }

@@ -1,5 +1,6 @@
 import { CredentialFailure } from '#domain/capabilities/credentials/credential-source.ts';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import { basicAuthorization } from '../egress/basic-authorization.ts';
 import type { ClientToken } from './client-tokens.ts';
 
 type Client = Extract<CredentialValue, { kind: 'oauth2_client' }>;
@@ -22,7 +23,7 @@ export async function requestToken(fetch: typeof globalThis.fetch, client: Clien
       headers: {
         accept: 'application/json',
         'content-type': 'application/x-www-form-urlencoded',
-        authorization: `Basic ${Buffer.from(`${formEncoded(client.client_id)}:${formEncoded(client.client_secret)}`).toString('base64')}`,
+        authorization: basicAuthorization(client.client_id, client.client_secret),
       },
       body: form.toString(),
     });
@@ -38,11 +39,6 @@ export async function requestToken(fetch: typeof globalThis.fetch, client: Clien
     throw new CredentialFailure('refused');
   }
   return token;
-}
-
-/** RFC 6749, 2.3.1: client id and secret are form-encoded before they are joined. */
-function formEncoded(text: string): string {
-  return new URLSearchParams({ _: text }).toString().slice(2);
 }
 
 function tokenIn(text: string): ClientToken | null {

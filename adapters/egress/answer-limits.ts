@@ -68,6 +68,12 @@ export const answerLimits = {
     maxErrorBytes: 64 * KiB,
     ...oneDocumentWithin(10_000),
   },
+  /** Metadata, registrations and tokens of the authorization servers of tool servers. */
+  authorization_server: {
+    maxBytes: 64 * KiB,
+    maxErrorBytes: 64 * KiB,
+    ...oneDocumentWithin(10_000),
+  },
   /** Only the status of the answer is used. */
   tracing: {
     maxBytes: 64 * KiB,

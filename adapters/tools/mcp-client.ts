@@ -12,6 +12,7 @@ import {
   type ToolServerGateway,
   type ToolServerSpec,
 } from '#domain/capabilities/tools/tool-server.ts';
+import { DpopSessions } from '../authorization/dpop-sessions.ts';
 import type { AnswerShares } from '../egress/answer-shares.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 import { SecretRemover } from '../egress/secret-remover.ts';
@@ -23,6 +24,7 @@ import { misfitOf } from './structure-check.ts';
 import { toServerFailure } from './tool-failures.ts';
 import { toRecord } from './tool-result.ts';
 import { watchedFetch, type Wire } from './watched-fetch.ts';
+import { withRenewal } from './with-renewal.ts';
 
 export interface ToolClientOptions extends BoundedFetchOptions, CredentialOptions {
   /** Timeout of every request but calls, instead of half a minute. */
@@ -91,14 +93,22 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
   const removers = new LRUCache<string, SecretRemover>({ max: 50 });
   const sessions = new SharedSessions();
 
-  const boundedFor = ({ tenantId }: ToolServerSpec) => {
+  const proofs = new DpopSessions();
+
+  const boundedFor = ({ tenantId }: ToolServerSpec, { connection }: SentCredential) => {
     const shared = { ...options, share: options.shares?.of(tenantId) };
+    const fetch = boundedFetch('tool_server', shared);
+    const briefFetch = boundedFetch('tool_server', {
+      ...shared,
+      limits: { totalMs: options.briefMs ?? discoveryMs, ...options.limits },
+    });
+    if (connection?.dpopKey == null) {
+      return { fetch, briefFetch };
+    }
+    const { accessToken, dpopKey } = connection;
     return {
-      fetch: boundedFetch('tool_server', shared),
-      briefFetch: boundedFetch('tool_server', {
-        ...shared,
-        limits: { totalMs: options.briefMs ?? discoveryMs, ...options.limits },
-      }),
+      fetch: proofs.fetch(fetch, { accessToken, dpopKey }),
+      briefFetch: proofs.fetch(briefFetch, { accessToken, dpopKey }),
     };
   };
 
@@ -117,7 +127,11 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
     const { headers, identity } = credential;
     const remover = removerOf(credential);
     const place = bindingOf(server, identity);
-    const { fetch, call, rest } = watchedFetch({ ...boundedFor(server), headers, idempotencyKey: key });
+    const { fetch, call, rest } = watchedFetch({
+      ...boundedFor(server, credential),
+      headers,
+      idempotencyKey: key,
+    });
     const transport = new EndingTransport(new URL(server.url), {
       fetch,
       ...(resumed === null ? {} : { sessionId: resumed.id }),
@@ -216,37 +230,53 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
       return 'text' in reply ? { ...reply, text: session.remover.text(reply.text) } : reply;
     });
 
+  /** Without a connection the server is asked all the same: its refusal says where to authorize. */
+  const discoveryCredential = async (server: ToolServerSpec): Promise<SentCredential> => {
+    try {
+      return await credentialOf(server, options);
+    } catch (error) {
+      if (error instanceof ToolServerFailure && error.code === 'authorization_required') {
+        return { headers: {}, identity: null, secrets: [] };
+      }
+      throw error;
+    }
+  };
+
   return {
     discover: async (server, signal) => {
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(discoveryMs)]);
-      const credential = await credentialOf(server, options);
-      return inSession(server, { credential, signal: bounded, key: null, resumed: null }, async (session) => {
-        lists.delete(session.place);
-        return toDiscovered(await list(session, bounded), session.remover);
-      });
+      return withRenewal(server, await discoveryCredential(server), options, (credential) =>
+        inSession(server, { credential, signal: bounded, key: null, resumed: null }, async (session) => {
+          lists.delete(session.place);
+          return toDiscovered(await list(session, bounded), session.remover);
+        }),
+      );
     },
     call: async (server, call, { signal, session, confirm, retryRead }) => {
-      const credential = await credentialOf(server, options, retryRead);
-      const bound = bindingOf(server, credential.identity);
-      const acquire = (lost: string | null) =>
-        sessions.acquire(session, { bound, lost, open: () => openSession(server, credential, signal) });
-      const resumed = await acquire(null);
-      try {
-        return await callIn(server, call, { credential, signal, resumed, confirm });
-      } catch (error) {
-        if (resumed === null || !isForgotten(error)) {
-          throw error;
+      const present = await credentialOf(server, options, retryRead);
+      return withRenewal(server, present, options, async (credential) => {
+        const bound = bindingOf(server, credential.identity);
+        const acquire = (lost: string | null) =>
+          sessions.acquire(session, { bound, lost, open: () => openSession(server, credential, signal) });
+        const resumed = await acquire(null);
+        try {
+          return await callIn(server, call, { credential, signal, resumed, confirm });
+        } catch (error) {
+          if (resumed === null || !isForgotten(error)) {
+            throw error;
+          }
+          return callIn(server, call, { credential, signal, resumed: await acquire(resumed.id), confirm });
         }
-        return callIn(server, call, { credential, signal, resumed: await acquire(resumed.id), confirm });
-      }
+      });
     },
     endSession: async (server, stored) => {
-      const { headers, identity } = await credentialOf(server, options);
+      const credential = await credentialOf(server, options);
+      const { headers, identity } = credential;
       const resumed = parse(stored);
       if (resumed?.bound !== bindingOf(server, identity)) {
         return;
       }
-      const { fetch } = watchedFetch({ ...boundedFor(server), headers, idempotencyKey: null });
+      const { fetch } = watchedFetch({ ...boundedFor(server, credential), headers, idempotencyKey: null });
       const transport = new EndingTransport(new URL(server.url), { fetch, sessionId: resumed.id });
       await transport.start();
       try {

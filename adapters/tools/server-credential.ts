@@ -1,4 +1,13 @@
-import { ToolServerFailure, type ToolServerSpec } from '#domain/capabilities/tools/tool-server.ts';
+import {
+  ToolServerFailure,
+  type ConnectionIdentity,
+  type ToolServerSpec,
+} from '#domain/capabilities/tools/tool-server.ts';
+import {
+  ConnectionUnavailable,
+  type ConnectionSource,
+  type UsableConnection,
+} from '#domain/capabilities/connections/connection-source.ts';
 import {
   CredentialFailure,
   type CredentialSource,
@@ -12,6 +21,8 @@ export interface CredentialOptions {
   env: Record<string, string | undefined>;
   /** Source of the credentials that tenants have stored. */
   stored?: CredentialSource;
+  /** Source of the tokens of connections. */
+  connections?: ConnectionSource;
 }
 
 /** Headers that authenticate the platform to a server. */
@@ -21,6 +32,8 @@ export interface SentCredential {
   identity: unknown;
   /** Values that are removed from the server's answers. */
   secrets: readonly string[];
+  /** Where it is the token of a connection. */
+  connection?: UsableConnection;
 }
 
 /**
@@ -32,6 +45,9 @@ export async function credentialOf(
   options: CredentialOptions,
   retryRead?: RetryRead,
 ): Promise<SentCredential> {
+  if (server.connection !== undefined) {
+    return connectedCredential(server.connection, options, retryRead);
+  }
   if (server.stored === undefined) {
     const headers = serverCredential(server, options);
     return { headers, identity: headers, secrets: Object.values(headers) };
@@ -48,6 +64,40 @@ export async function credentialOf(
       ? new ToolServerFailure(failureOf[error.code], { sent: false })
       : error;
   }
+}
+
+async function connectedCredential(
+  identity: ConnectionIdentity,
+  { connections }: CredentialOptions,
+  retryRead?: RetryRead,
+): Promise<SentCredential> {
+  const usable = (await withConnections(() => connections?.read(identity, retryRead))) ?? null;
+  if (usable === null) {
+    throw new ToolServerFailure('authorization_required', { sent: false });
+  }
+  return tokenCredential(usable);
+}
+
+/** @throws ToolServerFailure `authorization_unavailable`, which a repetition within seconds would not change */
+export async function withConnections<T>(work: () => T): Promise<Awaited<T>> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof ConnectionUnavailable
+      ? new ToolServerFailure('authorization_unavailable', { sent: false })
+      : error;
+  }
+}
+
+export function tokenCredential(connection: UsableConnection): SentCredential {
+  const { accessToken, connectionId } = connection;
+  return {
+    headers: { Authorization: `Bearer ${accessToken}` },
+    // A refreshed token is of the same account: sessions and lists stay good.
+    identity: { connectionId },
+    secrets: [`Bearer ${accessToken}`, accessToken],
+    connection,
+  };
 }
 
 const failureOf = {

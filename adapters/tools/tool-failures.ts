@@ -8,7 +8,7 @@ export function toServerFailure(error: unknown, wire: Wire): ToolServerFailure {
   if (error instanceof ToolServerFailure) {
     return error;
   }
-  const { status, sent } = wire;
+  const { status, sent, challenge } = wire;
   if (wire.refusedByGuard) {
     return new ToolServerFailure('url_not_allowed', { sent });
   }
@@ -21,7 +21,7 @@ export function toServerFailure(error: unknown, wire: Wire): ToolServerFailure {
   }
   // A 403 without a challenge does not concern authentication: no other credential would help.
   if (error instanceof UnauthorizedError || status === 401 || (status === 403 && wire.challenged)) {
-    return new ToolServerFailure('unauthorized', { sent, status });
+    return new ToolServerFailure('unauthorized', { sent, status, challenge });
   }
   if (status !== null && status >= 300) {
     return new ToolServerFailure('http_error', { sent, status });

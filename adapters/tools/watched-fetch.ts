@@ -1,7 +1,10 @@
 import { isJSONRPCRequest, type FetchLike } from '@modelcontextprotocol/client';
+import { challengeIn } from '../authorization/challenge.ts';
 import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import { EgressRefused } from '../egress/public-address.ts';
 import { hasCause } from '../egress/has-cause.ts';
+import type { ServerChallenge } from '#domain/capabilities/tools/server-status.ts';
+import { isNeverSent } from '../egress/is-never-sent.ts';
 import { AnswerHead } from './answer-head.ts';
 
 /** What happened on the wire with the call, or with all other requests: the client's own errors do not say. */
@@ -13,6 +16,8 @@ export interface Wire {
   status: number | null;
   /** A refusal carried a `WWW-Authenticate` challenge. */
   challenged: boolean;
+  /** The challenge, where it is one of OAuth. */
+  challenge: ServerChallenge | null;
   /** The limit that cut an answer off. */
   exceeded: AnswerLimitExceeded | null;
   /** Kind of the message that was being read when its stream failed. */
@@ -27,12 +32,6 @@ export interface WatchedFetch {
 }
 
 /**
- * System calls that fail before a connection is established: no byte of the request was sent. Error codes do not decide
- * this, since an established connection may also end with ETIMEDOUT or EHOSTUNREACH.
- */
-const beforeConnection = new Set(['connect', 'getaddrinfo', 'queryA', 'queryAaaa']);
-
-/**
  * Statuses of a server that refused the request before it acted on it. Not included: 408 and 499, which a proxy sends
  * while its server is still running, and 409, which may mean that the call was received already.
  */
@@ -44,9 +43,9 @@ const refusals = new Set([
 /** A fetch that adds headers, and records whether the call was sent and how it ended. */
 export function watchedFetch(options: {
   /** For the call, and for the streams that are open beside it. */
-  fetch: typeof globalThis.fetch;
+  fetch: FetchLike;
   /** For all other requests, whose answers are short. */
-  briefFetch: typeof globalThis.fetch;
+  briefFetch: FetchLike;
   headers: Record<string, string>;
   idempotencyKey: string | null;
 }): WatchedFetch {
@@ -77,6 +76,7 @@ export function watchedFetch(options: {
     }
     wire.status = answer.status;
     wire.challenged = answer.headers.has('www-authenticate');
+    wire.challenge = challengeIn(answer.headers);
     wire.sent &&= !refusals.has(answer.status);
     return answer.status === 202 && request !== null
       ? withoutAnswer()
@@ -91,6 +91,7 @@ function newWire(): Wire {
     refusedByGuard: false,
     status: null,
     challenged: false,
+    challenge: null,
     exceeded: null,
     answering: null,
   };
@@ -105,14 +106,6 @@ function requestIn(body: unknown): { method: string } | null {
 /** Answers a request with status 202, which has no answer to wait for, as an event stream that ends at once. */
 function withoutAnswer(): Response {
   return new Response('', { headers: { 'content-type': 'text/event-stream' } });
-}
-
-function isNeverSent(error: Error): boolean {
-  return (
-    error instanceof EgressRefused ||
-    ('code' in error && error.code === 'UND_ERR_CONNECT_TIMEOUT') ||
-    ('syscall' in error && beforeConnection.has(String(error.syscall)))
-  );
 }
 
 /** Max bytes of all pages of a tool list together; see `answerLimits` for the limit of one answer. */

@@ -65,9 +65,23 @@ const mcpCallError = z.union([
   }),
   z.strictObject({
     type: z.literal('mcp_tool_execution_error'),
-    code: z.enum(['tool_failed', 'tool_outcome_unknown', 'tool_withheld', 'missing_permission']),
+    code: z.enum([
+      'tool_failed',
+      'tool_outcome_unknown',
+      'tool_withheld',
+      'missing_permission',
+      'authorization_required',
+    ]),
     message: z.string(),
     content: z.array(z.strictObject({ type: z.literal('text'), text: z.string() })),
+    elicitation: z
+      .strictObject({
+        mode: z.literal('url'),
+        elicitation_id: z.string(),
+        url: z.string(),
+        message: z.string(),
+      })
+      .optional(),
   }),
 ]);
 

@@ -1,3 +1,4 @@
+import { completeBody, initiateParams, initiateQuery } from './connections.ts';
 import { z } from 'zod';
 import { inviteStatuses } from '#domain/workspace/invites/invite-status.ts';
 import { continuations, inputModalities, providerKinds } from '#domain/capabilities/models/model-gateway.ts';
@@ -142,6 +143,9 @@ export const createSpaceCredentialInput = spaceInput.extend(createCredentialBody
 export const updateSpaceCredentialInput = spaceCredentialInput.extend(updateCredentialBody.shape);
 
 export const serverInput = spaceInput.extend({ server_id: uuid });
+export const initiateConnectionInput = initiateParams.extend(initiateQuery.partial().shape);
+export const completeConnectionInput = completeBody;
+export const connectionListInput = serverInput.extend(page);
 export const registerServerInput = spaceInput.extend(registerServerBody.shape);
 export const updateServerInput = serverInput.extend(updateServerBody.shape);
 

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { serverErrors, serverStatuses, toolStates } from '#domain/capabilities/tools/server-status.ts';
+import {
+  connectionModes,
+  serverErrors,
+  serverStatuses,
+  toolStates,
+} from '#domain/capabilities/tools/server-status.ts';
 import { slugPattern } from '#domain/capabilities/tools/tool-names.ts';
 import { data, page, spaceParams, timestamp, uuid } from './common.ts';
 
@@ -16,6 +21,23 @@ const credentialId = uuid
   .nullable()
   .optional()
   .meta({ description: 'A stored credential for the origin of url, instead of a variable; null: none.' });
+
+const connectionSettings = {
+  connection_mode: z.enum(connectionModes).optional().meta({
+    description:
+      'How calls are authorized with OAuth: with an account of each person, with one for the space, or not (none).',
+  }),
+  connection_resource: z
+    .url({ protocol: /^https?$/ })
+    .max(2_048)
+    .nullable()
+    .optional()
+    .meta({ description: 'Resource indicator to send instead of the one in the server’s metadata.' }),
+  client_credential_id: uuid.nullable().optional().meta({
+    description:
+      'A stored credential of kind oauth2_client that is registered with the authorization server; null: the platform registers itself.',
+  }),
+};
 
 const displayName = z.string().trim().min(1).max(200);
 const toolName = z.string().min(1).max(256);
@@ -51,6 +73,7 @@ export const registerServerBody = z.strictObject({
         'Names a variable that the operator has bound to the origin of url. Sent as a bearer token unless header names another.',
     }),
   credential_id: credentialId,
+  ...connectionSettings,
 });
 
 export const updateServerBody = z.strictObject({
@@ -88,6 +111,7 @@ export const updateServerBody = z.strictObject({
   display_name: displayName.optional(),
   icon_url: iconUrl,
   credential_id: credentialId,
+  ...connectionSettings,
   enabled: z.boolean().optional().meta({ description: 'false: no tool of the server is offered or called.' }),
 });
 
@@ -144,6 +168,9 @@ export const serverRecord = z
     url: z.string(),
     credential_ref: z.string().nullable(),
     credential_id: uuid.nullable(),
+    connection_mode: z.enum(connectionModes),
+    connection_resource: z.string().nullable(),
+    client_credential_id: uuid.nullable(),
     last_error: z.enum(serverErrors).nullable(),
     last_checked_at: timestamp.nullable(),
     updated_at: timestamp,

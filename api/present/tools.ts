@@ -24,6 +24,9 @@ export function presentServer({ server, tools }: ServerWithTools): ServerRecord 
     url: server.url,
     credential_ref: server.credentialRef ?? null,
     credential_id: server.credentialId ?? null,
+    connection_mode: server.connectionMode,
+    connection_resource: server.connectionResource ?? null,
+    client_credential_id: server.clientCredentialId ?? null,
     last_error: server.lastError ?? null,
     last_checked_at: server.lastCheckedAt?.toISOString() ?? null,
     updated_at: server.updatedAt.toISOString(),
@@ -63,6 +66,20 @@ function presentDefinition(of: Parameters<typeof definitionOf>[0]) {
     input_schema: inputSchema,
     output_schema: outputSchema,
     annotations,
+  };
+}
+
+type Settings = Pick<
+  z.infer<typeof updateServerBody>,
+  'connection_mode' | 'connection_resource' | 'client_credential_id'
+>;
+
+/** Converts the wire's connection settings to the use case's input. */
+export function toConnectionSettings(body: Settings) {
+  return {
+    connectionMode: body.connection_mode,
+    connectionResource: body.connection_resource,
+    clientCredentialId: body.client_credential_id,
   };
 }
 

@@ -63,7 +63,12 @@ export const principals = router({
 
   delete: procedure({
     permission: 'principals.delete',
-    audit: ['security.principal_deleted', 'space.invite_revoked', 'space.invite_expired'],
+    audit: [
+      'security.principal_deleted',
+      'space.invite_revoked',
+      'space.invite_expired',
+      'security.mcp_auth_revoked',
+    ],
   })
     .input(inputs.principalInput)
     .output(deleted)

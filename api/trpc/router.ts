@@ -1,5 +1,6 @@
 import { apiKeys, principals } from './identity.ts';
 import { collections, documents } from './knowledge.ts';
+import { connections } from './connections.ts';
 import { connectors } from './connectors.ts';
 import { credentials, tenantCredentials } from './credentials.ts';
 import { embeddingModels, spaceEmbedding } from './embeddings.ts';
@@ -48,6 +49,7 @@ export const appRouter = router({
   credentials,
   tenantCredentials,
   toolServers,
+  connections,
   threads,
   governance,
   skills,

@@ -118,7 +118,12 @@ export const members = router({
 
   remove: procedure({
     permission: 'members.remove',
-    audit: ['space.member_removed', 'space.invite_revoked', 'space.invite_expired'],
+    audit: [
+      'space.member_removed',
+      'space.invite_revoked',
+      'space.invite_expired',
+      'security.mcp_auth_revoked',
+    ],
   })
     .input(inputs.removeMemberInput)
     .output(memberRemoved)

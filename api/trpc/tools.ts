@@ -1,7 +1,7 @@
 import { deleted } from '#api/contract/common.ts';
 import { serverEnvelope, serverPage } from '#api/contract/tools.ts';
 import * as inputs from '#api/contract/procedures.ts';
-import { presentServer, toToolSettings } from '#api/present/tools.ts';
+import { presentServer, toConnectionSettings, toToolSettings } from '#api/present/tools.ts';
 import { toPage } from '#api/present/page.ts';
 import { listServers, readServer } from '#domain/capabilities/tools/read-servers.ts';
 import { refreshServer } from '#domain/capabilities/tools/refresh-server.ts';
@@ -46,6 +46,7 @@ export const toolServers = router({
           iconUrl: input.icon_url ?? null,
           credential: auth == null ? null : { ref: auth.credential_ref, header: auth.header ?? null },
           credentialId: input.credential_id ?? null,
+          connection: toConnectionSettings(input),
           idempotency: null,
         }),
       );
@@ -66,6 +67,7 @@ export const toolServers = router({
           displayName: input.display_name,
           iconUrl: input.icon_url,
           credentialId: input.credential_id,
+          connection: toConnectionSettings(input),
           enabled: input.enabled,
         }),
       );

@@ -2,6 +2,7 @@ import { accessDefects } from './access-defects.ts';
 import { boundsDefects } from './bounds-defects.ts';
 import { callsDefects } from './calls-defects.ts';
 import { clientsDefects } from './clients-defects.ts';
+import { connectionsDefects } from './connections-defects.ts';
 import { credentialsDefects } from './credentials-defects.ts';
 import type { Defect } from './defect.ts';
 import { durableDefects } from './durable-defects.ts';
@@ -18,6 +19,7 @@ export const defects: readonly Defect[] = [
   ...boundsDefects,
   ...callsDefects,
   ...clientsDefects,
+  ...connectionsDefects,
   ...credentialsDefects,
   ...durableDefects,
   ...engineDefects,

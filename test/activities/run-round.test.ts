@@ -1,3 +1,4 @@
+import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -73,6 +74,7 @@ function round(
     purge: new Watched(purgeOrm, () => between(environment)),
     inspector: inspectorSaying('open'),
     canceller: { cancel: () => Promise.resolve() },
+    authorizationServers: createAuthorizationServers({ fetch }),
     secrets,
     anchors: { append: () => Promise.resolve() },
     eventRetentionDays: 365,

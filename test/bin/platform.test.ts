@@ -388,6 +388,24 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
       }).map(([verb, command]) => [`${group} ${verb}`, command]);
     }),
   ),
+  'tool-servers connect': { procedure: 'connections.initiate', args: argument('server_id') },
+  'tool-servers complete': { procedure: 'connections.complete', args: argument('handle') },
+  ...Object.fromEntries(
+    [
+      ['connection', 'get', []],
+      ['disconnect', 'disconnect', []],
+      ['connected', 'list', page],
+    ].map(([verb, procedure, more]) => [
+      `tool-servers ${verb as string}`,
+      {
+        procedure: `connections.${procedure as string}`,
+        args: (input: Input) => [
+          String(input['server_id']),
+          ...flags(inSpace, ...(more as [string, string][]))(input),
+        ],
+      },
+    ]),
+  ),
   'tool-servers list': { procedure: 'toolServers.list', args: flags(inSpace, ...page) },
   'tool-servers register': {
     procedure: 'toolServers.register',

@@ -171,6 +171,12 @@ const successes: Record<string, Success[]> = {
     { when: 'a handle is redeemed', events: [signedIn], call: () => redeeming('grace') },
   ],
   refreshSession: [{ events: [] }],
+  openConnectionPopup: [{ events: [] }],
+  finishConnectionPopup: [{ events: [] }],
+  initiateConnection: [{ events: ['security.mcp_auth_started'] }],
+  'connections.initiate': [{ events: ['security.mcp_auth_started'] }],
+  completeConnection: [{ events: ['security.mcp_auth_granted'] }],
+  'connections.complete': [{ events: ['security.mcp_auth_granted'] }],
   signOut: [
     {
       events: ['security.logout'],
@@ -247,10 +253,10 @@ const rarely: Record<string, string[]> = {
   'invites.accept': ['space.member_added'],
   createInvite: ['space.invite_expired'],
   'invites.create': ['space.invite_expired'],
-  deletePrincipal: ['space.invite_expired'],
-  removeMember: ['space.invite_expired'],
-  'members.remove': ['space.invite_revoked', 'space.invite_expired'],
-  'principals.delete': ['space.invite_revoked', 'space.invite_expired'],
+  deletePrincipal: ['space.invite_expired', 'security.mcp_auth_revoked'],
+  removeMember: ['space.invite_expired', 'security.mcp_auth_revoked'],
+  'members.remove': ['space.invite_revoked', 'space.invite_expired', 'security.mcp_auth_revoked'],
+  'principals.delete': ['space.invite_revoked', 'space.invite_expired', 'security.mcp_auth_revoked'],
   createResponse: screened,
   openAiCreateResponse: screened,
   startThread: screened,
@@ -260,6 +266,13 @@ const rarely: Record<string, string[]> = {
   'responses.restart': ['security.pii_detected'],
   // Failed and stolen credentials: test/api/sign-in.test.ts covers them.
   finishLogin: ['security.login_failed'],
+  // Denied, cancelled and failed attempts: test/api/connections.test.ts covers them.
+  openConnectionPopup: ['security.mcp_auth_failed'],
+  finishConnectionPopup: ['security.mcp_auth_failed'],
+  completeConnection: ['security.mcp_auth_failed'],
+  'connections.complete': ['security.mcp_auth_failed'],
+  initiateConnection: ['security.mcp_auth_failed'],
+  'connections.initiate': ['security.mcp_auth_failed'],
   createSession: ['security.login_failed'],
   refreshSession: ['security.refresh_reuse_detected'],
 };

@@ -58,7 +58,8 @@ const listsOwn = (id: string, { name }: Identity): boolean =>
 const idOf = (route: RouteOptions): string => route.schema!.operationId!;
 
 /** Rows visible only to their reader are created separately for each identity. */
-const isPersonal = ({ url }: RouteOptions): boolean => url.includes(':notification_id');
+const isPersonal = ({ url }: RouteOptions): boolean =>
+  url.includes(':notification_id') || url.endsWith('/mcp-auth/complete');
 
 /** A valid request about this tenant's resources, from any caller. */
 async function callOf(route: RouteOptions, { apiKey }: Credential = {}): Promise<Call> {
@@ -84,7 +85,9 @@ function expected({ route, identity }: Cell): string {
       if (permission !== undefined && platformOnly.has(permission) && !route.url.includes(':')) {
         return `403 missing_permission ${permission}`;
       }
-      return route.url.includes(':') || idOf(route) === 'createApiKey' ? '404' : '2xx, nothing of here';
+      return route.url.includes(':') || ['createApiKey', 'completeConnection'].includes(idOf(route))
+        ? '404'
+        : '2xx, nothing of here';
     case 'known':
       if (permission === undefined) {
         return own === 'one’s own invites' ? '403 invite_identity_mismatch' : '2xx';

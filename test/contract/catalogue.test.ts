@@ -132,6 +132,7 @@ describe('the cross-tenant functions', () => {
         config: [...path, 'TimeZone=UTC'],
         grantees: [],
       },
+      { routine: 'app.find_authorization_attempt(text,text)', ...system },
       { routine: 'app.find_credential(text)', ...system },
       { routine: 'app.find_identity_provider(uuid,uuid,text)', ...system },
       { routine: 'app.find_login_transaction(text,text)', ...system },
@@ -142,7 +143,9 @@ describe('the cross-tenant functions', () => {
       { routine: 'app.list_aged_rows(text,text,interval,timestamp with time zone,integer)', ...system },
       { routine: 'app.list_chains(uuid,integer)', ...system },
       { routine: 'app.list_deleted_threads(uuid,uuid,integer)', ...system },
+      { routine: 'app.list_due_attempts(uuid,uuid,integer)', ...system },
       { routine: 'app.list_due_invites(uuid,uuid,integer)', ...system },
+      { routine: 'app.list_ended_connections(uuid,uuid,integer)', ...system },
       { routine: 'app.list_ended_generations(uuid,uuid,integer)', ...system },
       { routine: 'app.list_event_tenants(timestamp with time zone)', ...system },
       { routine: 'app.list_expired(timestamp with time zone,text,integer)', ...system },
@@ -187,6 +190,7 @@ describe('the cross-tenant functions', () => {
     );
     expect(policies.rows.map(({ name, command }) => `${name} ${command}`)).toEqual([
       'api_keys r',
+      'authorization_attempts r',
       'chunks r',
       'collections r',
       'connectors r',
@@ -201,6 +205,8 @@ describe('the cross-tenant functions', () => {
       'invites r',
       'items r',
       'login_transactions r',
+      'mcp_connections r',
+      'mcp_servers r',
       'notifications r',
       'notified_periods r',
       'outbox *',
@@ -219,7 +225,7 @@ describe('the cross-tenant functions', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'chunks', 'collections', 'connectors', 'documents', 'embedding_generations', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'authorization_attempts', 'chunks', 'collections', 'connectors', 'documents', 'embedding_generations', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'mcp_connections', 'mcp_servers', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -235,6 +241,10 @@ describe('the cross-tenant functions', () => {
           'secret_hash',
           'tenant_id',
         ],
+      },
+      {
+        name: 'authorization_attempts',
+        columns: ['expires_at', 'id', 'nonce_hash', 'stage', 'state_hash', 'tenant_id'],
       },
       {
         name: 'chunks',
@@ -275,9 +285,17 @@ describe('the cross-tenant functions', () => {
         name: 'login_transactions',
         columns: ['expires_at', 'handle_hash', 'id', 'nonce_hash', 'state_hash', 'tenant_id'],
       },
+      {
+        name: 'mcp_connections',
+        columns: ['id', 'owner_id', 'revoke_at', 'server_id', 'tenant_id', 'withdrawn_at'],
+      },
+      { name: 'mcp_servers', columns: ['connection_mode', 'id', 'tenant_id'] },
       { name: 'notifications', columns: ['created_at', 'tenant_id'] },
       { name: 'notified_periods', columns: ['created_at', 'tenant_id'] },
-      { name: 'principals', columns: ['email', 'name', 'sealed_email', 'sealed_name', 'tenant_id'] },
+      {
+        name: 'principals',
+        columns: ['email', 'id', 'name', 'sealed_email', 'sealed_name', 'status', 'tenant_id'],
+      },
       { name: 'response_context', columns: ['item_id', 'tenant_id'] },
       { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },
       {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { permissions, implied } from '#domain/foundation/access/permissions.ts';
 import { eventTypes } from '#domain/foundation/events/catalogue.ts';
 import { embeddingProcedureText } from '../support/embedding-fixtures.ts';
+import { connectionProcedureText } from '../support/connection-fixtures.ts';
 import { connectorProcedureText } from '../support/connector-fixtures.ts';
 import { credentialProcedureText } from '../support/credential-fixtures.ts';
 import { adminProcedureText } from '../support/admin-procedures.ts';
@@ -81,6 +82,7 @@ const plainText = [
 
 plainText.push(
   ...signInProcedureText,
+  ...connectionProcedureText,
   ...connectorProcedureText,
   ...credentialProcedureText,
   ...embeddingProcedureText,

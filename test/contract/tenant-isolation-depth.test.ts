@@ -157,6 +157,21 @@ async function leaveTraces(
     [tenantId, server],
   );
   await run(
+    `with registered as (
+       insert into authorization_clients (tenant_id, id, issuer, redirect_uri, kind, client_id)
+       values ($1, gen_random_uuid(), 'https://i.example', 'https://r.example', 'dynamic', 'c')
+       returning tenant_id, id),
+     begun as (
+       insert into authorization_attempts (tenant_id, id, server_id, space_id, initiator_id, redirect_uri, callback_uri,
+         issuer, target, nonce_hash, expires_at)
+       select s.tenant_id, gen_random_uuid(), s.id, s.space_id, s.created_by, 'r', 'c', 'i', '{}', 'n', now()
+       from mcp_servers s where s.id = $2)
+     insert into mcp_connections (tenant_id, id, server_id, space_id, connected_by, client_id, status, issuer, target)
+     select s.tenant_id, gen_random_uuid(), s.id, s.space_id, s.created_by, r.id, 'connected', 'i', '{}'
+     from mcp_servers s, registered r where s.id = $2`,
+    [tenantId, server],
+  );
+  await run(
     `insert into usage_ledger (tenant_id, response_id, iteration, attempt, space_id, principal_id, model_id, price_id, output_tokens, settled)
     select r.tenant_id, r.id, 0, 1, r.space_id, r.principal_id, r.model_id, p.id, 7, true
     from responses r join model_prices p on p.tenant_id = r.tenant_id and p.model_id = r.model_id where r.id = $1`,

@@ -17,6 +17,7 @@ import { credentialText } from '../support/credential-fixtures.ts';
 import { adminText } from '../support/admin-fixtures.ts';
 import { addOperator } from '../support/operators.ts';
 import { goodCall, idFixtures, type IdFixture } from '../support/id-fixtures.ts';
+import { connectionText, ofPopups } from '../support/connection-fixtures.ts';
 import { openAiPosition } from '../support/openai-fixtures.ts';
 import { textPositions } from '../support/id-positions.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
@@ -117,6 +118,7 @@ const plainText = [
     (part) => `updateGovernance body pii.${part}`,
   ),
   ...adminText,
+  ...connectionText,
   ...connectorText,
   ...credentialText,
   ...embeddingText,
@@ -200,7 +202,8 @@ describe('the matrix', () => {
       ...signInText,
     ];
     const positions = allPositions().filter(
-      (position) => !digits.test(position) && !beforeSignIn.some((id) => position.startsWith(`${id} `)),
+      (position) =>
+        !digits.test(position) && ![...beforeSignIn, ...ofPopups].some((id) => position.startsWith(`${id} `)),
     );
     expect(positions.filter((position) => !covered.includes(position))).toEqual([]);
     expect(covered.filter((position) => !positions.includes(position))).toEqual([]);
@@ -358,9 +361,10 @@ describe('every operation', () => {
           expect([refused.status, refused.body.data]).toEqual([200, []]);
           continue;
         }
-        const scope = url.includes(':space_id')
-          ? { type: 'space', id: here.spaceId }
-          : { type: 'tenant', id: expect.any(String) };
+        const scope =
+          url.includes(':space_id') || url.includes('/mcp-auth/')
+            ? { type: 'space', id: here.spaceId }
+            : { type: 'tenant', id: expect.any(String) };
         expect(refused, operationId).toMatchObject({
           status: 403,
           body: {

@@ -6,6 +6,7 @@ import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
 import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
+import { withStandIn } from './authorization-stand-in.ts';
 import { saveIn } from './database.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
 import { type MemorySource, memoryProvider } from './sources/memory-source.ts';
@@ -119,10 +120,12 @@ export async function openGateway(
   memorySources: ReadonlyMap<string, MemorySource> = new Map(),
 ): Promise<TestGateway> {
   const dispatched: Dispatch[] = [];
-  const gateway = assemble(gatewayConfig(database.url, env), saveIn(dispatched), [
+  const assembled = assemble(gatewayConfig(database.url, env), saveIn(dispatched), [
     ...providers,
     memoryProvider(memorySources),
   ]);
+  const authorizationServers = withStandIn(assembled.authorizationServers);
+  const gateway = { ...assembled, authorizationServers };
   await gateway.database.assertRestrictedRole();
   gateway.hub.start();
   const app = await buildApp({ ...gateway, workflows, embedders });

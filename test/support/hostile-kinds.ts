@@ -3,6 +3,7 @@ import type { BodyPlace } from './body-places.ts';
 import type { Call } from './gateway.ts';
 import type { Operation } from './openapi.ts';
 import type { Place } from './places.ts';
+import { ofPopups } from './connection-fixtures.ts';
 import { beforeSignIn } from './sign-in-fixtures.ts';
 
 /** The start of a cell of hostile input: a valid request of the operation. */
@@ -86,9 +87,11 @@ const inNumbers =
       .map((name) => invalid(query(target.call, `${name}=${value}`), name));
 
 /** OpenID Connect requires clients to ignore additional parameters of a provider's redirect. */
-const ignoresUnknown = ({ operation }: Target): boolean => operation.id === 'finishLogin';
+const ignoresUnknown = ({ operation }: Target): boolean =>
+  operation.id === 'finishLogin' || operation.id === 'finishConnectionPopup';
 /** A sign-in has no credential to confuse. */
-const isAnonymous = ({ operation }: Target): boolean => beforeSignIn.some((id) => id === operation.id);
+const isAnonymous = ({ operation }: Target): boolean =>
+  [...beforeSignIn, ...ofPopups].some((id) => id === operation.id);
 
 /** In place of the first id of a path; a provider's before sign-in is any text. */
 const inPathId =

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import { embeddingFixtures, plainEmbeddingCalls } from './embedding-fixtures.ts';
+import { connectionCalls, connectionFixtures } from './connection-fixtures.ts';
 import { connectorFixtures } from './connector-fixtures.ts';
 import { credentialFixtures, plainCredentialCalls } from './credential-fixtures.ts';
 import type { Call } from './gateway.ts';
@@ -493,6 +494,7 @@ export function idFixtures(maker: Maker): Fixtures {
     ...threadFixtures(maker),
     ...openAiFixtures(maker),
     ...mirrored(native),
+    ...connectionFixtures(maker),
     ...signInFixtures(maker),
     ...tenantFixtures(maker),
     ...adminFixtures(maker.admin, (place) => maker.model(place)),
@@ -511,6 +513,7 @@ export async function goodCall(
     plainCredentialCalls[operationId] ??
     plainEmbeddingCalls[operationId] ??
     wholeCalls(maker.admin)[operationId] ??
+    connectionCalls(maker)[operationId] ??
     callsOutsideSpaces(maker)[operationId];
   if (whole !== undefined) {
     return whole(place);

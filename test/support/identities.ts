@@ -53,7 +53,9 @@ export interface IdentityParts {
  * belong to no space.
  */
 const inSpace = ({ url, config }: RouteOptions): boolean =>
-  url.includes(':space_id') || ['notifications.read', 'knowledge.search'].includes(config?.permission ?? '');
+  url.includes(':space_id') ||
+  url.includes('/mcp-auth/') ||
+  ['notifications.read', 'knowledge.search'].includes(config?.permission ?? '');
 const everything = permissions.filter((permission) => !platformOnly.has(permission));
 const none: ReadonlySet<Permission> = new Set();
 /** The permissions needed to grant the roles in the matrix's requests. */

@@ -1,3 +1,4 @@
+import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
 import { CheckPlaces } from '#api/limits/check-places.ts';
 import { SearchPlaces } from '#api/limits/search-places.ts';
 import { randomBytes } from 'node:crypto';
@@ -92,6 +93,7 @@ export async function openKnowledgeGateway(settings: Record<string, string> = {}
     responseRows: new ResponseRows(database),
     searchPlaces: new SearchPlaces(),
     sources: testProviders([]),
+    authorizationServers: createAuthorizationServers({ fetch }),
     checkPlaces: new CheckPlaces(),
     unitOfWork: world.unitOfWork,
     secrets: world.secrets,

@@ -203,6 +203,15 @@ export class Maker {
     return { id: made.body.data.mcp_server_config_id as string, slug };
   }
 
+  /** A tool server that is used with an account of each person, or with one of the space. */
+  async connectionServer(place: Place, mode: 'personal' | 'shared'): Promise<string> {
+    const slug = `s-${newId().slice(-12)}`;
+    const url = 'https://tools.example.com/mcp';
+    const body = { slug, display_name: 'Tools', url, connection_mode: mode };
+    const made = await this.#done(place, 'POST', 'mcp-servers', { body });
+    return made.body.data.mcp_server_config_id as string;
+  }
+
   /** One for where `server` is. */
   async credential(place: Place): Promise<string> {
     return this.#made(place, 'credentials', credentialBody());

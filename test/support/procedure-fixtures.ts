@@ -6,6 +6,7 @@ import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import { adminProcedures } from './admin-procedures.ts';
 import { embeddingProcedures } from './embedding-fixtures.ts';
+import { connectionProcedures } from './connection-fixtures.ts';
 import { connectorProcedures } from './connector-procedures.ts';
 import { credentialProcedures } from './credential-procedures.ts';
 import type { TestDatabase } from './database.ts';
@@ -430,6 +431,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
         credential_id: { unknown: newId, code: '422 invalid_request' },
       },
     },
+    ...connectionProcedures(parts),
     ...connectorProcedures(parts),
     ...credentialProcedures(parts),
     ...embeddingProcedures(parts),

@@ -160,7 +160,7 @@ async function waitWhile(control: Control, at: Hold): Promise<void> {
   control.holding -= 1;
 }
 
-async function toRequest(request: IncomingMessage, origin: string): Promise<Request> {
+export async function toRequest(request: IncomingMessage, origin: string): Promise<Request> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
   const headers = new Headers();
@@ -173,7 +173,7 @@ async function toRequest(request: IncomingMessage, origin: string): Promise<Requ
   });
 }
 
-async function answer(response: ServerResponse, from: Response): Promise<void> {
+export async function answer(response: ServerResponse, from: Response): Promise<void> {
   response.writeHead(from.status, Object.fromEntries(from.headers));
   if (from.body !== null) {
     for await (const chunk of from.body) response.write(chunk);

@@ -22,6 +22,8 @@ import { spaceEmbeddingRoutes } from './embeddings/space-routes.ts';
 import { observabilityRoutes } from './observability/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { skillVersionRoutes } from './skills/version-routes.ts';
+import { connectionRoutes } from './connections/routes.ts';
+import { connectionPopupRoutes } from './connections/popup-routes.ts';
 import { serverRoutes } from './tools/routes.ts';
 import { governanceRoutes } from './governance/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
@@ -58,6 +60,8 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(searchRoutes(deps));
     await scope.register(credentialRoutes);
     await scope.register(serverRoutes);
+    await scope.register(connectionRoutes(deps));
+    await scope.register(connectionPopupRoutes(deps, limits));
     await scope.register(threadRoutes);
     await scope.register(messageRoutes(deps));
     await scope.register(governanceRoutes);

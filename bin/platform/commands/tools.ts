@@ -1,10 +1,17 @@
 import type { Command } from 'commander';
 import type { Inputs, Outputs } from '../connect.ts';
+import { addConnections } from './connections.ts';
 import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, lines, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
 
-interface Registration extends InSpace {
+interface ConnectionOptions {
+  connection?: 'none' | 'personal' | 'shared';
+  clientCredentialId?: string;
+  resource?: string;
+}
+
+interface Registration extends InSpace, ConnectionOptions {
   name: string;
   address: string;
   credential?: string;
@@ -12,7 +19,7 @@ interface Registration extends InSpace {
   credentialId?: string;
 }
 
-interface Changes extends InSpace {
+interface Changes extends InSpace, ConnectionOptions {
   name?: string;
   credentialId?: string;
   enabled?: boolean;
@@ -25,6 +32,18 @@ interface ToolChanges extends InSpace {
   tool: string;
   repeatable?: boolean;
   approval?: boolean;
+}
+
+const connectionHelp = 'personal, shared or none: whose account authorizes its calls';
+const clientHelp = 'a stored client that is registered with its authorization server';
+const resourceHelp = 'resource indicator in the place of that of its metadata';
+
+function connectionOf({ connection, clientCredentialId, resource }: ConnectionOptions) {
+  return {
+    ...(connection === undefined ? {} : { connection_mode: connection }),
+    ...(clientCredentialId === undefined ? {} : { client_credential_id: clientCredentialId }),
+    ...(resource === undefined ? {} : { connection_resource: resource }),
+  };
 }
 
 const id = '<server_id>';
@@ -61,7 +80,10 @@ export function addToolServers(program: Command): void {
       .requiredOption('--address <url>', 'where it listens')
       .option('--credential <variable>', 'the worker’s variable that is bound to its origin')
       .option('--header <name>', 'where it goes; a bearer token when not given')
-      .option('--credential-id <id>', 'a stored credential for its origin instead'),
+      .option('--credential-id <id>', 'a stored credential for its origin instead')
+      .option('--connection <mode>', connectionHelp)
+      .option('--client-credential-id <id>', clientHelp)
+      .option('--resource <url>', resourceHelp),
     {
       call: (client, options: Registration, slug) =>
         client.toolServers.register.mutate({
@@ -70,6 +92,7 @@ export function addToolServers(program: Command): void {
           display_name: options.name,
           url: options.address,
           ...(options.credentialId === undefined ? {} : { credential_id: options.credentialId }),
+          ...connectionOf(options),
           ...(options.credential === undefined
             ? {}
             : {
@@ -88,6 +111,9 @@ export function addToolServers(program: Command): void {
       .argument(id)
       .option('--name <name>', 'for people')
       .option('--credential-id <id>', 'a stored credential in the place of what there is')
+      .option('--connection <mode>', connectionHelp)
+      .option('--client-credential-id <id>', clientHelp)
+      .option('--resource <url>', resourceHelp)
       .option('--enabled', 'its tools may be used')
       .option('--no-enabled', 'no tool of it is offered or called')
       .option('--enable-tool <name@hash...>', 'exactly these tools; the hash approves what a tool is now')
@@ -99,6 +125,7 @@ export function addToolServers(program: Command): void {
           ...ref(options, server),
           ...(options.name === undefined ? {} : { display_name: options.name }),
           ...(options.credentialId === undefined ? {} : { credential_id: options.credentialId }),
+          ...connectionOf(options),
           ...(options.enabled === undefined ? {} : { enabled: options.enabled }),
           ...enabledTools(options),
         }),
@@ -153,6 +180,7 @@ export function addToolServers(program: Command): void {
     call: (client, options: InSpace, server) => client.toolServers.discover.mutate(ref(options, server)),
     show,
   });
+  addConnections(group);
   remote(inSpace(group.command('remove').description('disconnect a server').argument(id)), {
     call: (client, options: InSpace, server) => client.toolServers.remove.mutate(ref(options, server)),
     show: ({ data }) => fields(data),

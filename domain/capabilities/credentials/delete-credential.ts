@@ -40,7 +40,7 @@ export async function deleteCredential(ctx: Context, input: { credentialId: stri
 /** Queries the tables by name, because the features belong to later folders. */
 function usersOf({ em }: Context, credentialId: string): Promise<User[]> {
   return em.execute<User[]>(
-    `(select 'mcp_server' as type, id, slug as name from mcp_servers where credential_id = ? order by slug limit ${maxNamed})
+    `(select 'mcp_server' as type, id, slug as name from mcp_servers where ? in (credential_id, client_credential_id) order by slug limit ${maxNamed})
      union all
      (select 'model' as type, id, alias as name from models where credential_id = ? order by alias limit ${maxNamed})
      union all

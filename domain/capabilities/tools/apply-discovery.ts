@@ -4,12 +4,14 @@ import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
 import { recordEvent, type AuditEvent } from '#domain/foundation/events/record-event.ts';
 import { McpServer } from './mcp-server.entity.ts';
 import { McpTool } from './mcp-tool.entity.ts';
-import type { ServerError } from './server-status.ts';
+import type { ServerChallenge, ServerError } from './server-status.ts';
 import { exposedName } from './tool-names.ts';
 import { cleanDefinition, isUsable } from './tool-definition.ts';
 import { schemaHash, type DiscoveredTool } from './tool-server.ts';
 
-export type Discovery = { tools: DiscoveredTool[] } | { error: ServerError };
+export type Discovery =
+  | { tools: DiscoveredTool[] }
+  | { error: ServerError; challenge?: ServerChallenge | null };
 
 /**
  * Applies a server's current tool list. An enabled tool whose definition differs from the approved one is withheld
@@ -36,7 +38,13 @@ export async function applyDiscovery(
   server.lastCheckedAt = new Date();
   if ('error' in discovery) {
     server.lastError = discovery.error;
-    server.become(discovery.error === 'unauthorized' ? 'auth_required' : 'error');
+    server.challenge = discovery.challenge ?? server.challenge;
+    const isRefused = discovery.error === 'unauthorized' || discovery.error === 'authorization_required';
+    if (isRefused && server.connectionMode === 'personal' && before === 'connected') {
+      // One person's account is refused: the tools stay offered to the others.
+      return server;
+    }
+    server.become(isRefused ? 'auth_required' : 'error');
     if (before !== server.status) {
       const type = server.status === 'error' ? 'space.mcp_server_failed' : 'space.mcp_auth_required';
       await record(em, server, { type, outcome: 'failure', metadata: { reason: discovery.error } });

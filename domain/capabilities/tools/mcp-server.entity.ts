@@ -1,5 +1,11 @@
 import { defineEntity } from '@mikro-orm/core';
-import { canBecome, type ServerError, type ServerStatus } from './server-status.ts';
+import {
+  canBecome,
+  type ConnectionMode,
+  type ServerChallenge,
+  type ServerError,
+  type ServerStatus,
+} from './server-status.ts';
 
 const schema = defineEntity({
   name: 'McpServer',
@@ -15,6 +21,10 @@ const schema = defineEntity({
     credentialRef: p.text().nullable(),
     credentialHeader: p.text().nullable(),
     credentialId: p.uuid().nullable(),
+    connectionMode: p.text().$type<ConnectionMode>().default('none'),
+    connectionResource: p.text().nullable(),
+    clientCredentialId: p.uuid().nullable(),
+    challenge: p.json<ServerChallenge>().nullable(),
     iconUrl: p.text().nullable(),
     status: p.text().$type<ServerStatus>().default('pending'),
     lastError: p.text().$type<ServerError>().nullable(),

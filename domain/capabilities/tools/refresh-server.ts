@@ -13,6 +13,7 @@ export async function refreshServer(ctx: Context, input: { serverId: string }): 
   if (found.server.status === 'disabled') {
     throw new DomainError('invalid_state', 'A disabled tool server is not read.');
   }
-  await enqueueDiscovery(ctx, found.server);
+  const isPersonal = found.server.connectionMode === 'personal';
+  await enqueueDiscovery(ctx, found.server, isPersonal ? ctx.caller.principalId : undefined);
   return found;
 }

@@ -8,6 +8,7 @@ import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import { requireUsable } from '#domain/capabilities/credentials/usable-credential.ts';
+import { applyConnectionSettings, type ConnectionSettings } from './connection-settings.ts';
 import { findServer, type ServerWithTools } from './find-server.ts';
 import { McpServer } from './mcp-server.entity.ts';
 import { enqueueDiscovery } from './enqueue-discovery.ts';
@@ -22,6 +23,7 @@ export interface RegisterServer {
   credential: { ref: string; header: string | null } | null;
   /** A stored credential, used instead. */
   credentialId?: string | null;
+  connection?: ConnectionSettings;
   idempotency: IdempotentRequest | null;
 }
 
@@ -67,9 +69,11 @@ export async function registerServer(
     credentialRef: input.credential?.ref ?? null,
     credentialHeader: input.credential?.header ?? null,
     credentialId,
+    connectionMode: 'none',
     enabledTools: [],
     createdBy: ctx.caller.principalId,
   });
+  await applyConnectionSettings(ctx, server, input.connection ?? {});
   const taken = mapUniqueViolation('This space has a tool server with this slug.', 'slug');
   await ctx.em.persist(server).flush().catch(taken);
   await enqueueDiscovery(ctx, server);

@@ -10,6 +10,15 @@ export function toSpec(server: McpServer, principalId: string): ToolServerSpec {
     url: server.url,
     credentialRef: server.credentialRef ?? null,
     credentialHeader: server.credentialHeader ?? null,
+    ...(server.connectionMode === 'none'
+      ? {}
+      : {
+          connection: {
+            tenantId,
+            serverId: server.id,
+            ownerId: server.connectionMode === 'personal' ? principalId : null,
+          },
+        }),
     ...(credentialId == null ? {} : { stored: { tenantId, spaceId, principalId, credentialId } }),
   };
 }

@@ -27,9 +27,29 @@ export const serverErrors = [
   'url_not_allowed',
   'credential_missing',
   'unauthorized',
+  /** A person has to connect an account, or to grant more scopes. */
+  'authorization_required',
+  /** The authorization server of its connection does not answer. */
+  'authorization_unavailable',
   'http_error',
   'protocol_error',
   'timeout',
   'too_large',
 ] as const;
 export type ServerError = (typeof serverErrors)[number];
+
+/**
+ * How calls are authorized with OAuth: `personal`, with an account of the principal that asks; `shared`, with one
+ * account for the space; `none`, not at all.
+ */
+export const connectionModes = ['none', 'personal', 'shared'] as const;
+export type ConnectionMode = (typeof connectionModes)[number];
+
+/** What the challenge of a refusal said (RFC 6750, RFC 9728). */
+export interface ServerChallenge {
+  metadataUrl: string | null;
+  scope: string | null;
+  error: string | null;
+  /** It demands proofs of possession (RFC 9449). */
+  dpop: boolean;
+}

@@ -1,6 +1,6 @@
 import { canonicalJson, sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import type { CredentialIdentity, RetryRead } from '#domain/capabilities/credentials/credential-source.ts';
-import type { ServerError } from './server-status.ts';
+import type { ServerChallenge, ServerError } from './server-status.ts';
 
 /** The port to tool servers; its implementation stands in adapters/tools. */
 export interface ToolServerGateway {
@@ -39,6 +39,16 @@ export interface ToolServerSpec {
   credentialHeader: string | null;
   /** The stored credential used instead, and the principal for whom it is used. */
   stored?: CredentialIdentity;
+  /** The connection used instead. */
+  connection?: ConnectionIdentity;
+}
+
+/** The connection that a call uses: that of the principal that asked, or the space's. */
+export interface ConnectionIdentity {
+  tenantId: string;
+  serverId: string;
+  /** null: the space's. */
+  ownerId: string | null;
 }
 
 export interface OutgoingCall {
@@ -95,13 +105,19 @@ export class ToolServerFailure extends Error {
   /** Whether the call itself may have reached the server. */
   readonly sent: boolean;
   readonly status: number | null;
+  /** Of a refusal that carried one. */
+  readonly challenge: ServerChallenge | null;
 
-  constructor(code: ServerError, options: { sent: boolean; status?: number | null }) {
+  constructor(
+    code: ServerError,
+    options: { sent: boolean; status?: number | null; challenge?: ServerChallenge | null },
+  ) {
     super(code);
     this.name = 'ToolServerFailure';
     this.code = code;
     this.sent = options.sent;
     this.status = options.status ?? null;
+    this.challenge = options.challenge ?? null;
   }
 }
 

@@ -3,6 +3,7 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { changedFields } from '#domain/foundation/kernel/changed-fields.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
+import { applyConnectionSettings, type ConnectionSettings } from './connection-settings.ts';
 import { enableTools, type EnabledTool } from './enable-tools.ts';
 import { lockServer, type ServerWithTools } from './find-server.ts';
 import type { McpServer } from './mcp-server.entity.ts';
@@ -30,6 +31,7 @@ export interface UpdateServer {
   credentialId?: string | null | undefined;
   /** false: no tool of the server is offered or called. */
   enabled?: boolean | undefined;
+  connection?: ConnectionSettings;
 }
 
 /**
@@ -53,12 +55,14 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
   if (isChanged) {
     changed.push('credential_id');
   }
+  changed.push(...(await applyConnectionSettings(ctx, server, input.connection ?? {})));
   const isSwitched = input.enabled !== undefined && input.enabled === (server.status === 'disabled');
   if (isSwitched) {
     server.become(input.enabled === true ? 'pending' : 'disabled');
     changed.push('status');
   }
-  if ((isChanged || isSwitched) && server.status !== 'disabled') {
+  const hasOtherMode = changed.includes('connection_mode');
+  if ((isChanged || isSwitched || hasOtherMode) && server.status !== 'disabled') {
     await enqueueDiscovery(ctx, server);
   }
   const decided = decisions(found);

@@ -39,6 +39,8 @@ export interface DiscoverToolsInput {
   serverId: string;
   /** The number of this discovery of the server. */
   number: number;
+  /** Whose connection is used. Omitted: that of the principal that registered the server. */
+  principalId?: string;
 }
 
 export interface TraceResponseInput {

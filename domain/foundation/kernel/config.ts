@@ -127,6 +127,8 @@ const gateway = z.object({
     .optional(),
   /** Origins (scheme, host, port) on private addresses that identity providers may use. */
   EGRESS_ALLOW: list,
+  /** Where the popup that connects an account may end, beside the platform's own page; compared character by character. */
+  MCP_AUTH_REDIRECT_URIS: list,
   /** Sign-ins that one address may start per minute. */
   MAX_LOGIN_STARTS: z.coerce.number().int().positive().default(600),
   /** Refreshes per minute from one address, over all sessions. */

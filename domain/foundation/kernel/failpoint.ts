@@ -21,6 +21,7 @@ export const failpoints = [
   'finish.after_commit',
   'notify.before_commit',
   'notify.after_commit',
+  'refresh.before_commit',
   'activity.before_completion',
 ] as const;
 

@@ -1,11 +1,12 @@
 import { agedSweep } from './aged-rows.ts';
 
 /**
- * Deletes sign-ins, tokens and sessions whose retention is over. A token is kept for a day after its expiry, so that
+ * Deletes sign-ins, attempts to connect accounts, tokens and sessions whose retention is over. A token is kept for a day after its expiry, so that
  * its holder gets the precise error; a session for a month.
  */
 export const purgeSignIns = agedSweep([
   { table: 'login_transactions', column: 'expires_at', retention: '1 day' },
+  { table: 'authorization_attempts', column: 'expires_at', retention: '1 day', onlyIf: `r.stage = 'ended'` },
   { table: 'used_id_tokens', column: 'expires_at', retention: '0' },
   { table: 'session_tokens', column: 'expires_at', retention: '1 day' },
   {

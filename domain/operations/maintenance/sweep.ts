@@ -1,3 +1,4 @@
+import type { AuthorizationServers } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { AnchorLog } from '#domain/foundation/events/anchor.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { WorkflowCanceller } from '#domain/foundation/durable/workflow-canceller.ts';
@@ -13,6 +14,7 @@ export interface SweepDependencies {
   purge: UnitOfWork;
   inspector: WorkflowInspector;
   canceller: WorkflowCanceller;
+  authorizationServers: AuthorizationServers;
   secrets: Secrets;
   anchors: AnchorLog;
   eventRetentionDays: number;

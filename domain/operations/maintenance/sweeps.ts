@@ -1,5 +1,8 @@
+import { dueAttempts } from '#domain/operations/connections/due-attempts.ts';
+import { revokeConnections } from '#domain/operations/connections/revoke-connections.ts';
 import { anchorLog, dropLog, sealLog } from './event-log.ts';
 import { expireInvites } from './expire-invites.ts';
+import { listedSweep } from './listed-sweep.ts';
 import { maintainPartitions } from './maintain-partitions.ts';
 import { measureCollections } from './measure-collections.ts';
 import { purgeContent } from './purge-content.ts';
@@ -28,6 +31,8 @@ export interface PlannedSweep {
   budgetSeconds: number;
 }
 
+const revocations: Sweep = revokeConnections;
+
 /** All periodic sweeps. The name is that of its activity; its actor in Temporal is `upkeep/<name>`. */
 export const sweeps = {
   reconcileResponses: { sweep: reconciliation.generateResponse, pace: 'sweep', budgetSeconds: 20 },
@@ -36,6 +41,8 @@ export const sweeps = {
   reconcileConnectors: { sweep: reconciliation.runConnector, pace: 'sweep', budgetSeconds: 20 },
   reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
+  endAttempts: { sweep: listedSweep(dueAttempts), pace: 'sweep', budgetSeconds: 20 },
+  revokeConnections: { sweep: revocations, pace: 'sweep', budgetSeconds: 20 },
   expireInvites: { sweep: expireInvites, pace: 'sweep', budgetSeconds: 20 },
   purgeResponses: { sweep: purgeResponses, pace: 'sweep', budgetSeconds: 20 },
   purgeOrphans: { sweep: purgeOrphans, pace: 'day', budgetSeconds: 20 },

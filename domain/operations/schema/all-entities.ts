@@ -1,3 +1,6 @@
+import { AuthorizationAttempt } from '#domain/capabilities/connections/authorization-attempt.entity.ts';
+import { AuthorizationClient } from '#domain/capabilities/connections/authorization-client.entity.ts';
+import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
 import { ApiKey } from '#domain/identity/api-keys/api-key.entity.ts';
 import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
 import { Role } from '#domain/identity/roles/role.entity.ts';
@@ -65,6 +68,9 @@ export const allEntities = [
   EmbeddingGeneration,
   EmbeddingModel,
   McpServer,
+  Connection,
+  AuthorizationAttempt,
+  AuthorizationClient,
   McpTool,
   Thread,
   Message,

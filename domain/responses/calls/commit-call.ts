@@ -83,7 +83,10 @@ export async function commitCall(
  */
 function isAnswer({ outcome, end }: CallOutcome): boolean {
   const isOfAttempt =
-    end.status === 'failed' && (end.error.type === 'http_error' || end.error.code === 'tool_withheld');
+    end.status === 'failed' &&
+    (end.error.type === 'http_error' ||
+      end.error.code === 'tool_withheld' ||
+      end.error.code === 'authorization_required');
   return outcome === 'succeeded' || (outcome === 'failed' && !isOfAttempt);
 }
 

@@ -58,9 +58,16 @@ export type McpCallError =
   | { type: 'mcp_protocol_error' | 'http_error'; code: number; message: string }
   | {
       type: 'mcp_tool_execution_error';
-      code: 'tool_failed' | 'tool_outcome_unknown' | 'tool_withheld' | 'missing_permission';
+      code:
+        | 'tool_failed'
+        | 'tool_outcome_unknown'
+        | 'tool_withheld'
+        | 'missing_permission'
+        | 'authorization_required';
       message: string;
       content: { type: 'text'; text: string }[];
+      /** With `authorization_required`: what a person does, in the form of a `url` elicitation. */
+      elicitation?: { mode: 'url'; elicitation_id: string; url: string; message: string };
     };
 
 /** A call that this platform makes at a tool server. */

@@ -3,6 +3,7 @@ import { ApiKey } from '#domain/identity/api-keys/api-key.entity.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { lockOwners, requireAnotherOwner } from '#domain/identity/grants/require-an-owner.ts';
+import { resealForRevocation, withdrawOf } from '#domain/capabilities/connections/withdraw-connections.ts';
 import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { eraseAddress } from '#domain/workspace/invites/erase-address.ts';
@@ -14,7 +15,7 @@ import { lockPrincipal } from '#domain/identity/principals/find-principal.ts';
 /**
  * Deletes a principal's grants and personal data. Its keys and sessions end with the commit. Its roles, memberships,
  * name, address (also in invites), links to identity providers and the keys of fields sealed for it alone are
- * deleted. The id stays, because rows and the log refer to it. Its running work stops before the next step.
+ * deleted. Its connections to tool servers are withdrawn. The id stays, because rows and the log refer to it. Its running work stops before the next step.
  * @throws `missing_permission`, `principal_not_found`, `invalid_state` for the last owner, and the refusals of
  *   `lockOwners`
  */
@@ -30,6 +31,8 @@ export async function deletePrincipal(outer: Context, input: { principalId: stri
   const roles = await em.nativeDelete(RoleAssignment, { principalId });
   // Memberships of projects are deleted with those of their spaces.
   const spaces = await em.nativeDelete(SpaceMember, { principalId });
+  await withdrawOf(ctx, { ownerId: principalId }, 'principal_deleted');
+  await resealForRevocation(ctx, principalId);
   const sessions = await endSessions(em, { principalId, reason: 'principal_deleted' });
   await em.execute('delete from external_identities where principal_id = ?', [principalId]);
   if (email != null) {

@@ -4,6 +4,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { requireRoleOfNoMore } from '#domain/identity/roles/find-role.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { withdrawOf } from '#domain/capabilities/connections/withdraw-connections.ts';
 import { revokePending } from '#domain/workspace/invites/revoke-pending.ts';
 import { inProject } from '#domain/identity/roles/in-project.ts';
 import { findCaller } from '#domain/identity/principals/find-principal.ts';
@@ -14,7 +15,7 @@ import type { SpaceMember } from '#domain/identity/roles/space-member.entity.ts'
 
 /**
  * Removes a member from the caller's space and its projects. Pending invites to its address into the space are
- * revoked; its tenant-wide roles stay.
+ * revoked, and its accounts at the space's tool servers disconnected; its tenant-wide roles stay.
  * @throws `missing_permission`, also where a role of the member, in the space or in a project, has a permission that
  *   the caller lacks there; `member_not_found`, and `principal_not_found` for a caller who is being deleted
  */
@@ -38,6 +39,7 @@ export async function removeMember(
     await requireRoleOfNoMore(await inProject(ctx, projectId), roleKey);
   }
   await em.remove(member).flush();
+  await withdrawOf(ctx, { ownerId: principalId, spaceId }, 'member_removed');
   await recordEvent(em, caller, {
     type: 'space.member_removed',
     resource: { type: 'space', id: spaceId },

@@ -118,7 +118,12 @@ export async function principalRoutes(instance: FastifyInstance): Promise<void> 
     {
       config: {
         permission: 'principals.delete',
-        audit: ['security.principal_deleted', 'space.invite_revoked', 'space.invite_expired'],
+        audit: [
+          'security.principal_deleted',
+          'space.invite_revoked',
+          'space.invite_expired',
+          'security.mcp_auth_revoked',
+        ],
       },
       schema: {
         tags,

@@ -36,7 +36,8 @@ export function publicUrl({ PUBLIC_URL, PORT }: GatewayDependencies['config']): 
   return PUBLIC_URL ?? `http://127.0.0.1:${PORT}`;
 }
 
-const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') === true;
+export const wantsPage = ({ headers }: FastifyRequest): boolean =>
+  headers.accept?.includes('text/html') === true;
 
 export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
   return async (instance: FastifyInstance): Promise<void> => {

@@ -4,7 +4,7 @@ import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { createHeaders, listQuery } from '#api/contract/knowledge.ts';
 import { deleted, errorResponses, spaceParams } from '#api/contract/common.ts';
 import * as contract from '#api/contract/tools.ts';
-import { presentServer, toToolSettings } from '#api/present/tools.ts';
+import { presentServer, toConnectionSettings, toToolSettings } from '#api/present/tools.ts';
 import { toPage } from '#api/present/page.ts';
 import { listServers, readServer } from '#domain/capabilities/tools/read-servers.ts';
 import { refreshServer } from '#domain/capabilities/tools/refresh-server.ts';
@@ -49,6 +49,7 @@ export async function serverRoutes(instance: FastifyInstance): Promise<void> {
           credential:
             body.auth == null ? null : { ref: body.auth.credential_ref, header: body.auth.header ?? null },
           credentialId: body.credential_id ?? null,
+          connection: toConnectionSettings(body),
           idempotency: idempotencyOf(headers['idempotency-key'], path, body),
         }),
       );
@@ -124,6 +125,7 @@ export async function serverRoutes(instance: FastifyInstance): Promise<void> {
           displayName: body.display_name,
           iconUrl: body.icon_url,
           credentialId: body.credential_id,
+          connection: toConnectionSettings(body),
           enabled: body.enabled,
         }),
       );

@@ -117,7 +117,12 @@ export async function memberRoutes(instance: FastifyInstance): Promise<void> {
     {
       config: {
         permission: 'members.remove',
-        audit: ['space.member_removed', 'space.invite_revoked', 'space.invite_expired'],
+        audit: [
+          'space.member_removed',
+          'space.invite_revoked',
+          'space.invite_expired',
+          'security.mcp_auth_revoked',
+        ],
       },
       schema: {
         tags,

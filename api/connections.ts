@@ -1,0 +1,118 @@
+import type { FastifyRequest } from 'fastify';
+import {
+  planAuthorization,
+  prepareAuthorization,
+  storeAttempt,
+  type BeginAuthorization,
+} from '#domain/capabilities/connections/begin-authorization.ts';
+import {
+  claimCode,
+  exchangeCode,
+  spaceOfHandle,
+} from '#domain/capabilities/connections/complete-authorization.ts';
+import type { ConnectionSettings } from '#domain/capabilities/connections/connection-parts.ts';
+import { noAttempt } from '#domain/capabilities/connections/locate-attempt.ts';
+import type { ShownConnection } from '#domain/capabilities/connections/read-connection.ts';
+import { saveOrRevoke } from '#domain/capabilities/connections/save-or-revoke.ts';
+import { revokeWithdrawn } from '#domain/capabilities/connections/revoke-withdrawn.ts';
+import { disconnect } from '#domain/capabilities/connections/withdraw-connections.ts';
+import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
+import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
+import type { GatewayDependencies } from './compose.ts';
+import { publicUrl } from './rest/v1/sign-in/routes.ts';
+
+export function connectionSettings({ config }: Pick<GatewayDependencies, 'config'>): ConnectionSettings {
+  return { apiUrl: `${publicUrl(config)}/api`, redirectUris: config.MCP_AUTH_REDIRECT_URIS };
+}
+
+/** Begins a connection: the authorization server is asked between two transactions. */
+export async function initiateConnection(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  input: BeginAuthorization,
+): Promise<{ popupUrl: string; expiresAt: Date }> {
+  const settings = connectionSettings(deps);
+  const { spaceId, ...plan } = await request.inContext(
+    async (em) => {
+      const server = await em.findOne(McpServer, { id: input.serverId });
+      if (server === null) {
+        throw notFound('mcp_server_not_found');
+      }
+      return server.spaceId;
+    },
+    (ctx) => planAuthorization(ctx, settings, input),
+  );
+  const prepared = await inPlace(deps, request, (signal) =>
+    prepareAuthorization(deps, settings, { spaceId, ...plan }, signal),
+  );
+  const { nonce, expiresAt } = await request.inContext(spaceId, (ctx) =>
+    storeAttempt(ctx, settings, { spaceId, ...plan }, prepared),
+  );
+  const popupUrl = new URL(`${settings.apiUrl}/v1/mcp-auth/start`);
+  popupUrl.searchParams.set('nonce', nonce);
+  return { popupUrl: popupUrl.href, expiresAt };
+}
+
+/** Completes a connection for the principal that began it. */
+export async function completeConnection(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  input: { handle: string },
+): Promise<ShownConnection> {
+  let spaceId = '';
+  const claimed = await request.inContext(
+    async (em) => {
+      const found = await spaceOfHandle({ em, secrets: deps.secrets }, input.handle);
+      if (found === null) {
+        throw noAttempt();
+      }
+      spaceId = found;
+      return found;
+    },
+    (ctx) => claimCode(ctx, input),
+  );
+  // Goes on when the client disconnects: the code is used up, and its tokens would be lost.
+  const signal = AbortSignal.timeout(exchangeMs);
+  const tokens = await exchangeCode(deps, claimed, { signal, requestId: request.id });
+  return saveOrRevoke(deps, claimed, tokens, (save) => request.inContext(spaceId, save));
+}
+
+/** Ends a connection: its tokens are revoked at once where the authorization server answers, else by a later sweep. */
+export async function endConnection(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  { spaceId, serverId }: { spaceId: string; serverId: string },
+): Promise<void> {
+  const id = await request.inContext(spaceId, (ctx) => disconnect(ctx, { serverId }));
+  await revokeWithdrawn(deps, request.identity.tenantId, id).catch((error: unknown) => {
+    request.log.error(
+      { fault: error instanceof Error ? error.name : 'unknown' },
+      'revocation of a connection',
+    );
+  });
+}
+
+const exchangeMs = 15_000;
+const late = Symbol('late');
+
+/** Bounds the requests to authorization servers by number and time, as those to sources. */
+async function inPlace<T>(
+  { checkPlaces }: GatewayDependencies,
+  request: FastifyRequest,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { socket } = request.raw;
+  const stop = new AbortController();
+  const leave = () => stop.abort(new DomainError('request_timeout', 'The client has disconnected.'));
+  socket.once('close', leave);
+  try {
+    const { tenantId } = request.identity;
+    const result = await checkPlaces.run<T | typeof late>(tenantId, stop.signal, work, late);
+    if (result === late) {
+      throw new DomainError('authorization_failed', 'The authorization server has not answered in time.');
+    }
+    return result;
+  } finally {
+    socket.off('close', leave);
+  }
+}

@@ -1,0 +1,60 @@
+import { completeConnection, endConnection, initiateConnection, connectionSettings } from '../connections.ts';
+import { deleted } from '#api/contract/common.ts';
+import { connectedPage, connectionEnvelope, initiated } from '#api/contract/connections.ts';
+import * as inputs from '#api/contract/procedures.ts';
+import { presentConnected, presentConnection, presentInitiated } from '#api/present/connections.ts';
+import { toPage } from '#api/present/page.ts';
+import { ownPage } from '#domain/capabilities/connections/connection-parts.ts';
+import { listConnections, readConnection } from '#domain/capabilities/connections/read-connection.ts';
+import { procedure, reads, router } from './trpc.ts';
+
+export const connections = router({
+  initiate: procedure({
+    permission: 'mcp_servers.connect',
+    audit: ['security.mcp_auth_started', 'security.mcp_auth_failed'],
+  })
+    .input(inputs.initiateConnectionInput)
+    .output(initiated)
+    .mutation(async ({ ctx: { deps, request }, input }) => {
+      const redirectUri = input.redirect_uri ?? ownPage(connectionSettings(deps));
+      const registersAgain = input.register_again === 'true';
+      const begin = { serverId: input.server_id, redirectUri, registersAgain };
+      return presentInitiated(await initiateConnection(deps, request, begin));
+    }),
+
+  complete: procedure({
+    permission: 'mcp_servers.connect',
+    audit: ['security.mcp_auth_granted', 'security.mcp_auth_failed'],
+  })
+    .input(inputs.completeConnectionInput)
+    .output(connectionEnvelope)
+    .mutation(async ({ ctx: { deps, request }, input }) => ({
+      data: presentConnection(await completeConnection(deps, request, input)),
+    })),
+
+  get: procedure({ permission: 'mcp_servers.read', audit: reads })
+    .input(inputs.serverInput)
+    .output(connectionEnvelope)
+    .query(async ({ ctx: { request }, input: { space_id: spaceId, server_id: serverId } }) => ({
+      data: presentConnection(await request.inContext(spaceId, (ctx) => readConnection(ctx, { serverId }))),
+    })),
+
+  disconnect: procedure({ permission: 'mcp_servers.connect', audit: ['security.mcp_auth_revoked'] })
+    .input(inputs.serverInput)
+    .output(deleted)
+    .mutation(async ({ ctx: { deps, request }, input: { space_id: spaceId, server_id: serverId } }) => {
+      await endConnection(deps, request, { spaceId, serverId });
+      return { data: { id: serverId, deleted: true as const } };
+    }),
+
+  list: procedure({ permission: 'mcp_servers.update', audit: reads })
+    .input(inputs.connectionListInput)
+    .output(connectedPage)
+    .query(async ({ ctx: { request }, input }) => {
+      const { space_id: spaceId, server_id: serverId, limit, cursor } = input;
+      const page = await request.inContext(spaceId, (ctx) =>
+        listConnections(ctx, { serverId, limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentConnected) });
+    }),
+});

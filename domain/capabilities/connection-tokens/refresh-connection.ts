@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
+import type { RetryRead } from '#domain/capabilities/credentials/credential-source.ts';
+import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
+import { AuthorizationFailure } from '#domain/capabilities/connections/authorization-servers.ts';
+import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
+import {
+  ConnectionUnavailable,
+  type UsableConnection,
+} from '#domain/capabilities/connections/connection-source.ts';
+import { noteFailure, type SeenTokens } from './end-connection.ts';
+import { afterFailure, type Outcome } from './failed-refresh.ts';
+import { claimRefresh, leaseMs, type Lease } from './refresh-lease.ts';
+import { requestRefresh, requestMs } from './request-refresh.ts';
+import { revokeIssued } from '#domain/capabilities/connections/revoke-issued.ts';
+import { saveRefreshed } from './save-refreshed.ts';
+
+const patienceMs = leaseMs + requestMs;
+const [firstLookMs, lastLookMs] = [100, 1_000];
+
+interface Refresh {
+  /** The tokens that are to be replaced. */
+  seen: UsableConnection;
+  /** Whether they can be used if the authorization server does not answer. */
+  stillValid: boolean;
+  /** Omitted: the database is asked once. */
+  retryRead?: RetryRead;
+}
+
+/**
+ * Refreshes tokens over all processes once: a lease in the row names the refresher, and its result counts only if the
+ * row still has the generation that it began with. No transaction is open during the request.
+ * @returns null where a person has to connect again
+ * @throws ConnectionUnavailable
+ */
+export async function refreshConnection(
+  parts: SourceParts,
+  identity: ConnectionIdentity,
+  { seen, stillValid, retryRead = (read) => read() }: Refresh,
+): Promise<UsableConnection | null> {
+  const until = performance.now() + patienceMs;
+  for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, lastLookMs)) {
+    const nonce = newId();
+    const claim = await retryRead(() => claimRefresh(parts, identity, { seen, nonce }));
+    const outcome =
+      claim.kind === 'claimed'
+        ? await runRefresh(parts, identity, { lease: claim.lease, stillValid })
+        : claim;
+    switch (outcome.kind) {
+      case 'gone':
+        return null;
+      case 'current':
+        return outcome.usable;
+      case 'unrefreshable':
+      case 'without_client':
+        if (!stillValid || outcome.kind === 'without_client') {
+          await noteUnrefreshable(parts, { ...tokensOf(identity, seen), id: outcome.id }, outcome.kind);
+        }
+        return stillValid ? seen : null;
+      case 'refused':
+        return stillValid ? seen : null;
+      case 'paused':
+        if (!stillValid && outcome.isRefused) {
+          return null;
+        }
+        return orUnavailable(seen, { stillValid, because: 'refresh_paused' });
+      case 'unavailable':
+        return orUnavailable(seen, { stillValid, because: outcome.code });
+      case 'held':
+      case 'overtaken':
+        if (stillValid && outcome.kind === 'held') {
+          return seen;
+        }
+        if (performance.now() > until) {
+          throw new ConnectionUnavailable('refresh_held');
+        }
+        await sleep(lookMs);
+    }
+  }
+}
+
+function orUnavailable(
+  seen: UsableConnection,
+  { stillValid, because }: { stillValid: boolean; because: string },
+): UsableConnection {
+  if (!stillValid) {
+    throw new ConnectionUnavailable(because);
+  }
+  return seen;
+}
+
+function tokensOf(
+  { tenantId }: ConnectionIdentity,
+  { connectionId, generation }: UsableConnection,
+): SeenTokens {
+  return { tenantId, id: connectionId, generation, nonce: null };
+}
+
+async function noteUnrefreshable(
+  parts: SourceParts,
+  seen: SeenTokens,
+  kind: 'unrefreshable' | 'without_client',
+): Promise<void> {
+  await noteFailure(
+    parts,
+    seen,
+    kind === 'unrefreshable'
+      ? { failure: { code: 'grant_rejected', retryAfterMs: null }, status: 'auth_expired' }
+      : { failure: { code: 'client_rejected', retryAfterMs: null }, status: 'client_rejected' },
+  );
+}
+
+async function runRefresh(
+  parts: SourceParts,
+  identity: ConnectionIdentity,
+  { lease, stillValid }: { lease: Lease; stillValid: boolean },
+): Promise<Outcome> {
+  const { tenantId } = identity;
+  const answer = await requestRefresh(parts, tenantId, lease);
+  if (answer instanceof AuthorizationFailure) {
+    return retryUnavailable(() => afterFailure(parts, { tenantId, lease, stillValid }, answer), requestMs);
+  }
+  if (answer === 'overtaken') {
+    return { kind: 'overtaken' };
+  }
+  hitFailpoint('refresh.before_commit');
+  const saved = await saveRefreshed(parts, identity, lease, answer);
+  switch (saved.kind) {
+    case 'saved':
+      return { kind: 'current', usable: saved.usable };
+    case 'overtaken':
+      return saved;
+    case 'withdrawn':
+      await revokeIssued(parts, lease.grant, answer);
+      return { kind: 'gone' };
+  }
+}

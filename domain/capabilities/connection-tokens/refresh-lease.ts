@@ -1,0 +1,137 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { Credential } from '#domain/capabilities/credentials/credential.entity.ts';
+import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
+import type { Grant } from '#domain/capabilities/connections/authorization-servers.ts';
+import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
+import type { UsableConnection } from '#domain/capabilities/connections/connection-source.ts';
+import { isUsable, toUsable } from '#domain/capabilities/connections/connection-state.ts';
+import { openTokens, type ConnectionTokens } from '#domain/capabilities/connections/connection-tokens.ts';
+import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
+import { findConnection } from '#domain/capabilities/connections/find-connection.ts';
+import { openClient } from '#domain/capabilities/connections/open-client.ts';
+
+/** Longer than the request, so that of two refreshers the second begins when the first has ended. */
+export const leaseMs = 30_000;
+
+/** The right to refresh a connection, held by one process. */
+export interface Lease {
+  id: string;
+  nonce: string;
+  generation: number;
+  ownerId: string | null;
+  clientId: string | null;
+  clientCredentialId: string | null;
+  refreshToken: string;
+  grant: Grant;
+}
+
+export type Claim =
+  | { kind: 'gone' }
+  | { kind: 'held' }
+  /** A refresh failed not long ago. `isRefused`: by the authorization server, which a person has to help. */
+  | { kind: 'paused'; isRefused: boolean }
+  | { kind: 'current'; usable: UsableConnection }
+  | { kind: 'unrefreshable' | 'without_client'; id: string }
+  | { kind: 'claimed'; lease: Lease };
+
+/** Takes the lease if the connection still has the tokens that the caller has seen. Safe to repeat with its nonce. */
+export async function claimRefresh(
+  { unitOfWork, secrets }: SourceParts,
+  identity: ConnectionIdentity,
+  { seen, nonce }: { seen: UsableConnection; nonce: string },
+): Promise<Claim> {
+  return unitOfWork.inTenant(identity.tenantId, async (em) => {
+    const work = { em, secrets };
+    const connection = await findConnection(em, identity);
+    if (connection === null || connection.tokens == null) {
+      return { kind: 'gone' };
+    }
+    const { id, generation } = connection;
+    const isSeen = id === seen.connectionId && generation === seen.generation;
+    const now = await databaseNow(em);
+    if (isSeen && isHeld(connection, nonce, now)) {
+      return { kind: 'held' };
+    }
+    if (isSeen && (await isPaused(em, connection, now))) {
+      return { kind: 'paused', isRefused: !isUsable(connection) };
+    }
+    const tokens = await openTokens(work, connection);
+    if (tokens === null) {
+      return { kind: 'gone' };
+    }
+    if (!isSeen) {
+      return connection.status !== 'auth_expired'
+        ? { kind: 'current', usable: toUsable({ connection, tokens }) }
+        : { kind: 'gone' };
+    }
+    if (tokens.refreshToken === null) {
+      return { kind: 'unrefreshable', id };
+    }
+    const client = await openClient(work, connection, connection.target);
+    if (client === null) {
+      return { kind: 'without_client', id };
+    }
+    const free = [{ leaseUntil: null }, { leaseUntil: { $lte: now } }, { leaseNonce: nonce }];
+    const taken = await em.nativeUpdate(
+      Connection,
+      { id, generation, withdrawnAt: null, $or: free },
+      { leaseNonce: nonce, leaseUntil: new Date(now.getTime() + leaseMs) },
+    );
+    return taken === 0
+      ? { kind: 'held' }
+      : { kind: 'claimed', lease: leaseOf(connection, { nonce, client, tokens }) };
+  });
+}
+
+/** Prolongs the lease for another request. @returns false where another refresher has taken it */
+export async function extendLease(
+  { unitOfWork }: Pick<SourceParts, 'unitOfWork'>,
+  tenantId: string,
+  { id, generation, nonce }: Lease,
+): Promise<boolean> {
+  const kept = await unitOfWork.inTenant(tenantId, async (em) =>
+    em.nativeUpdate(
+      Connection,
+      { id, generation, leaseNonce: nonce, withdrawnAt: null },
+      { leaseUntil: new Date((await databaseNow(em)).getTime() + leaseMs) },
+    ),
+  );
+  return kept > 0;
+}
+
+function isHeld({ leaseNonce, leaseUntil }: Connection, nonce: string, now: Date): boolean {
+  return leaseUntil != null && leaseUntil > now && leaseNonce !== nonce;
+}
+
+/** A stored client that was changed since is tried at once. */
+async function isPaused(
+  em: EntityManager,
+  { status, refreshAfter, updatedAt, clientCredentialId }: Connection,
+  now: Date,
+): Promise<boolean> {
+  if (refreshAfter == null || refreshAfter <= now) {
+    return false;
+  }
+  const credential =
+    status === 'client_rejected' && clientCredentialId != null
+      ? await em.findOne(Credential, { id: clientCredentialId })
+      : null;
+  return credential === null || credential.rotatedAt <= updatedAt;
+}
+
+function leaseOf(
+  connection: Connection,
+  { nonce, client, tokens }: { nonce: string; client: Grant['client']; tokens: ConnectionTokens },
+): Lease {
+  return {
+    id: connection.id,
+    nonce,
+    generation: connection.generation,
+    ownerId: connection.ownerId ?? null,
+    clientId: connection.clientId ?? null,
+    clientCredentialId: connection.clientCredentialId ?? null,
+    refreshToken: tokens.refreshToken ?? '',
+    grant: { target: connection.target, client, dpopKey: tokens.dpopKey },
+  };
+}

@@ -1,0 +1,80 @@
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
+import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
+import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
+import { connectionEvent } from '#domain/capabilities/connections/attempt-event.ts';
+import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
+import type {
+  ConnectionSource,
+  UsableConnection,
+} from '#domain/capabilities/connections/connection-source.ts';
+import { openConnection, toUsable } from '#domain/capabilities/connections/connection-state.ts';
+import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
+import { noteFailure } from './end-connection.ts';
+import { refreshConnection } from './refresh-connection.ts';
+import { scheduleOf } from './refresh-schedule.ts';
+import { boundedUnion } from '#domain/capabilities/connections/scopes.ts';
+
+/** Max time for which a database that is unavailable delays a renewal. */
+const renewalMs = 15_000;
+
+/** Resolves the tokens of connections; each use reads the row, so that a withdrawal takes effect at the next use. */
+export function useConnections(parts: SourceParts): ConnectionSource {
+  const { unitOfWork, secrets } = parts;
+  return {
+    read: async (identity, retryRead = (read) => read()) => {
+      const found = await retryRead(() =>
+        unitOfWork.inTenant(identity.tenantId, async (em) => {
+          const opened = await openConnection({ em, secrets }, identity);
+          return opened === null
+            ? null
+            : { seen: toUsable(opened), ...scheduleOf(opened.connection, await databaseNow(em)) };
+        }),
+      );
+      if (found === null) {
+        return null;
+      }
+      const { seen, isDue, stillValid } = found;
+      return isDue ? refreshConnection(parts, identity, { seen, stillValid, retryRead }) : seen;
+    },
+    renew: (identity, refused) =>
+      refreshConnection(parts, identity, {
+        seen: refused,
+        stillValid: false,
+        retryRead: (read) => retryUnavailable(read, renewalMs),
+      }),
+    refuse: async ({ tenantId }, { connectionId: id, generation }) => {
+      const failure = { code: 'grant_rejected', retryAfterMs: null } as const;
+      const seen = { tenantId, id, generation, nonce: null };
+      await noteFailure(parts, seen, { failure, status: 'auth_expired' });
+    },
+    needScope: (identity, refused, scope) => noteScope(parts, identity, refused, scope),
+  };
+}
+
+/** The next connection asks for the union of what was granted and what was needed. */
+async function noteScope(
+  { unitOfWork }: SourceParts,
+  { tenantId }: ConnectionIdentity,
+  { connectionId: id, generation }: UsableConnection,
+  scope: string | null,
+): Promise<void> {
+  await unitOfWork.inTenant(tenantId, async (em) => {
+    const connection = await em.findOne(Connection, { id, generation, withdrawnAt: null });
+    if (connection === null) {
+      return;
+    }
+    const { connectedBy: principalId } = connection;
+    const changed = await em.nativeUpdate(
+      Connection,
+      { id, generation, withdrawnAt: null },
+      { status: 'scope_required', requiredScope: boundedUnion(scope, connection.requiredScope) },
+    );
+    if (changed > 0 && connection.status !== 'scope_required') {
+      const actor = await rebuildActor(em, { tenantId, principalId });
+      const event = connectionEvent('security.mcp_auth_failed', connection, 'scope_required');
+      await recordEvent(em, actor, event);
+    }
+  });
+}

@@ -1,0 +1,33 @@
+import type { AuditEvent } from '#domain/foundation/events/record-event.ts';
+
+type AttemptEvent =
+  | 'security.mcp_auth_started'
+  | 'security.mcp_auth_granted'
+  | 'security.mcp_auth_failed'
+  | 'security.mcp_auth_revoked';
+
+/** An attempt or a connection. */
+interface EventSource {
+  id: string;
+  serverId?: string | null | undefined;
+  spaceId: string;
+  ownerId?: string | null | undefined;
+  issuer: string;
+}
+
+/** What events of a connection say: server, owner and issuer, nothing of the tokens. */
+export function connectionEvent(type: AttemptEvent, of: EventSource, reason?: string): AuditEvent {
+  return {
+    type,
+    // The id of a removed server is not known any more: the event names the connection in its place.
+    resource: { type: 'mcp_server', id: of.serverId ?? of.id },
+    ...(type === 'security.mcp_auth_failed' ? { outcome: 'failure' as const } : {}),
+    ...(reason === undefined ? {} : { reason }),
+    metadata: {
+      space_id: of.spaceId,
+      owner: of.ownerId == null ? 'shared' : 'personal',
+      ...(of.ownerId == null ? {} : { principal_id: of.ownerId }),
+      issuer: of.issuer,
+    },
+  };
+}

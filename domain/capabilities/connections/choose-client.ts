@@ -1,0 +1,137 @@
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { sealField } from '#domain/foundation/secrets/seal-field.ts';
+import { AuthorizationClient, secretPlace } from './authorization-client.entity.ts';
+import { AuthorizationFailure, type AuthorizationTarget, type OAuthClient } from './authorization-servers.ts';
+import { clientMetadata, hasPublicDocument } from './client-metadata.ts';
+import {
+  callbackUri,
+  clientDocumentUrl,
+  type ConnectionParts,
+  type ConnectionSettings,
+} from './connection-parts.ts';
+
+/** A secret that ends so soon would end before its first use. */
+const secretMargin = '10 minutes';
+
+/**
+ * The id of the client to use at an authorization server: the registered one, else the document that the
+ * platform publishes, else a new registration.
+ * @throws AuthorizationFailure `client_required` where the server offers neither
+ */
+export async function chooseClient(
+  parts: ConnectionParts,
+  settings: ConnectionSettings,
+  target: AuthorizationTarget,
+  signal: AbortSignal,
+): Promise<string> {
+  const known = await findUsable(parts, settings, target);
+  if (known !== null) {
+    return known;
+  }
+  if (target.acceptsClientDocuments && hasPublicDocument(settings)) {
+    const clientId = clientDocumentUrl(settings);
+    return save(parts, settings, { target, kind: 'metadata_document', client: publicClient(clientId) });
+  }
+  if (!target.registersClients) {
+    throw new AuthorizationFailure('client_required', { sent: false });
+  }
+  const client = await parts.authorizationServers.register(
+    target,
+    clientMetadata(settings, target.scope),
+    signal,
+  );
+  return save(parts, settings, { target, kind: 'dynamic', client });
+}
+
+function publicClient(clientId: string): OAuthClient {
+  return { clientId, clientSecret: null, privateKey: null, authMethod: 'none', secretExpiresAt: null };
+}
+
+async function findUsable(
+  { unitOfWork }: ConnectionParts,
+  settings: ConnectionSettings,
+  { tenantId, issuer }: AuthorizationTarget,
+): Promise<string | null> {
+  return unitOfWork.inTenant(tenantId, async (em) => {
+    const place = [issuer, callbackUri(settings)];
+    // A client whose secret has expired makes room for its successor.
+    await em.execute(
+      `update authorization_clients set rejected_at = now()
+       where issuer = ? and redirect_uri = ? and rejected_at is null
+         and secret_expires_at < now() + interval '${secretMargin}'`,
+      place,
+    );
+    const [row] = await em.execute<{ id: string }[]>(
+      'select id from authorization_clients where issuer = ? and redirect_uri = ? and rejected_at is null',
+      place,
+    );
+    return row?.id ?? null;
+  });
+}
+
+/** Of two concurrent registrations the first is used from then on. */
+async function save(
+  parts: ConnectionParts,
+  settings: ConnectionSettings,
+  {
+    target,
+    kind,
+    client,
+  }: { target: AuthorizationTarget; kind: AuthorizationClient['kind']; client: OAuthClient },
+): Promise<string> {
+  const { tenantId, issuer } = target;
+  const id = newId();
+  const saved = await parts.unitOfWork.inTenant(tenantId, async (em) => {
+    const work = { em, secrets: parts.secrets };
+    const secret =
+      client.clientSecret === null
+        ? null
+        : await sealField(work, secretPlace({ tenantId, id }), client.clientSecret);
+    const rows = await em.execute<{ id: string }[]>(
+      `insert into authorization_clients
+         (tenant_id, id, issuer, redirect_uri, kind, client_id, auth_method, secret, secret_expires_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing returning id`,
+      [
+        tenantId,
+        id,
+        issuer,
+        callbackUri(settings),
+        kind,
+        client.clientId,
+        client.authMethod,
+        secret,
+        client.secretExpiresAt,
+      ],
+    );
+    return rows.length > 0;
+  });
+  const usable = saved ? id : await findUsable(parts, settings, target);
+  if (usable === null) {
+    throw new AuthorizationFailure('client_rejected', { sent: false });
+  }
+  return usable;
+}
+
+/** Makes room for a new registration; present connections go on with the old one. */
+export async function retireClient(
+  { unitOfWork }: ConnectionParts,
+  settings: ConnectionSettings,
+  { tenantId, issuer }: AuthorizationTarget,
+): Promise<void> {
+  const where = { issuer, redirectUri: callbackUri(settings), rejectedAt: null };
+  await unitOfWork.inTenant(tenantId, (em) =>
+    em.nativeUpdate(AuthorizationClient, where, { rejectedAt: new Date() }),
+  );
+}
+
+/** The authorization server no longer knows the client: the next attempt registers another one. */
+export async function rejectClient(
+  parts: Pick<ConnectionParts, 'unitOfWork'>,
+  { tenantId, clientId }: { tenantId: string; clientId?: string | null | undefined },
+): Promise<void> {
+  if (clientId != null) {
+    await parts.unitOfWork.inTenant(tenantId, (em) =>
+      em.nativeUpdate(AuthorizationClient, { id: clientId, rejectedAt: null }, { rejectedAt: new Date() }),
+    );
+  }
+}

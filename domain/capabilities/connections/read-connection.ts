@@ -1,0 +1,97 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { spaceOf } from '#domain/foundation/access/space-of.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import type { Page } from '#domain/foundation/kernel/page.ts';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { keysetPage } from '#domain/foundation/persistence/keyset-list.ts';
+import { findServer } from '#domain/capabilities/tools/find-server.ts';
+import type { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
+import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
+import type { ConnectionStatus } from './connection-status.ts';
+import { Connection } from './connection.entity.ts';
+import { findConnection, ownerFor } from './find-connection.ts';
+
+/** A connection as its owner sees it, also where there is none yet. */
+export interface ShownConnection {
+  serverId: string;
+  owner: 'personal' | 'shared';
+  status: ConnectionStatus;
+  issuer: string | null;
+  grantedScopes: string[];
+  /** Of a call that was refused for lack of them. */
+  requiredScopes: string[];
+  expiresAt: Date | null;
+  connectedAt: Date | null;
+}
+
+/**
+ * The caller's connection to a server, or the space's shared one. @throws `missing_permission`, `mcp_server_not_found`,
+ * `invalid_state` for a server that is used without a connection
+ */
+export async function readConnection(
+  ctx: Context,
+  { serverId }: { serverId: string },
+): Promise<ShownConnection> {
+  authorize(ctx.caller, 'mcp_servers.read');
+  const { server } = await findServer(ctx, serverId);
+  requireMode(server);
+  const ownerId = ownerFor(server, ctx.caller.principalId);
+  const connection = await findConnection(ctx.em, { serverId: server.id, ownerId });
+  const open = await ctx.em.findOne(AuthorizationAttempt, {
+    serverId: server.id,
+    initiatorId: ctx.caller.principalId,
+    stage: { $ne: 'ended' },
+    expiresAt: { $gt: await databaseNow(ctx.em) },
+  });
+  return shownConnection(server, connection, open);
+}
+
+/** @throws `invalid_state` */
+export function requireMode(server: McpServer): void {
+  if (server.connectionMode === 'none') {
+    throw new DomainError('invalid_state', 'This tool server is not used with a connection.');
+  }
+}
+
+export function shownConnection(
+  server: McpServer,
+  connection: Connection | null,
+  open: AuthorizationAttempt | null,
+): ShownConnection {
+  const owner = server.connectionMode === 'shared' ? 'shared' : 'personal';
+  const status = connection?.status === 'connected' ? 'connected' : open === null ? null : 'pending';
+  return {
+    serverId: server.id,
+    owner,
+    status: status ?? connection?.status ?? 'auth_required',
+    issuer: connection?.issuer ?? null,
+    grantedScopes: listOf(connection?.grantedScope),
+    requiredScopes: listOf(connection?.requiredScope),
+    expiresAt: connection?.expiresAt ?? null,
+    connectedAt: connection?.connectedAt ?? null,
+  };
+}
+
+/** Who is connected to a server, newest first. @throws `missing_permission`, `mcp_server_not_found` */
+export async function listConnections(
+  ctx: Context,
+  input: { serverId: string; limit: number; cursor: string | null },
+): Promise<Page<Connection>> {
+  authorize(ctx.caller, 'mcp_servers.update');
+  const { server } = await findServer(ctx, input.serverId);
+  const where = { serverId: server.id, withdrawnAt: null };
+  return keysetPage(ctx, {
+    limit: input.limit,
+    cursor: input.cursor,
+    entity: Connection,
+    where,
+    operation: 'connections.list',
+    filters: { spaceId: spaceOf(ctx.caller), serverId: server.id },
+    exclude: ['tokens'],
+  });
+}
+
+function listOf(scope: string | null | undefined): string[] {
+  return (scope ?? '').split(' ').filter((each) => each !== '');
+}

@@ -1,0 +1,145 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { Principal } from '#domain/identity/principals/principal.entity.ts';
+import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
+import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
+import { connectionEvent } from './attempt-event.ts';
+import { AuthorizationFailure, type Grant, type RevocableToken } from './authorization-servers.ts';
+import type { ConnectionParts } from './connection-parts.ts';
+import type { WithdrawalReason } from './connection-status.ts';
+import { openTokens } from './connection-tokens.ts';
+import { Connection } from './connection.entity.ts';
+import { openClient } from './open-client.ts';
+import { withdraw } from './withdraw-connections.ts';
+
+type Parts = Pick<ConnectionParts, 'unitOfWork' | 'secrets' | 'authorizationServers'>;
+
+/** Per request to the authorization server. */
+const revocationMs = 5_000;
+const maxTries = 8;
+const retryMs = 60_000;
+
+/**
+ * Revokes the tokens of a connection that has ended at their authorization server, and erases them. One whose server,
+ * mode or person is gone ends here. Safe to repeat: the row goes when its tokens are revoked, or cannot be.
+ * @param silent issuers that did not answer in this round: their connections wait for the next one
+ * @returns whether that changed anything
+ */
+export async function revokeWithdrawn(
+  parts: Parts,
+  tenantId: string,
+  id: string,
+  silent: Set<string> = new Set(),
+): Promise<boolean> {
+  const ending = await parts.unitOfWork.inTenant(tenantId, (em) =>
+    claimRevocation(em, parts, { id, silent }),
+  );
+  if (ending === null) {
+    return false;
+  }
+  const { grant, tokens, tries } = ending;
+  const done = grant === null || (await revokeAll(parts, grant, { tokens, silent }));
+  if (done || tries >= maxTries) {
+    await parts.unitOfWork.inTenant(tenantId, (em) =>
+      em.nativeDelete(Connection, { id, withdrawnAt: { $ne: null } }),
+    );
+  }
+  return true;
+}
+
+/** @returns whether no token is left to revoke */
+async function revokeAll(
+  { authorizationServers }: Parts,
+  grant: Grant,
+  { tokens, silent }: { tokens: readonly RevocableToken[]; silent: Set<string> },
+): Promise<boolean> {
+  let done = true;
+  for (const token of tokens) {
+    try {
+      await authorizationServers.revoke(grant, token, AbortSignal.timeout(revocationMs));
+    } catch (error) {
+      done = false;
+      if (error instanceof AuthorizationFailure && error.code === 'unreachable') {
+        silent.add(grant.target.issuer);
+        return false;
+      }
+    }
+  }
+  return done;
+}
+
+interface Ending {
+  grant: Grant | null;
+  /** The refresh token first: with it, an authorization server ends the whole grant. */
+  tokens: RevocableToken[];
+  tries: number;
+}
+
+/** Takes the next try, so that a concurrent round leaves it alone. */
+async function claimRevocation(
+  em: EntityManager,
+  parts: Parts,
+  { id, silent }: { id: string; silent: ReadonlySet<string> },
+): Promise<Ending | null> {
+  const connection = await em.findOne(Connection, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  const now = await databaseNow(em);
+  if (connection === null || (connection.revokeAt != null && connection.revokeAt > now)) {
+    return null;
+  }
+  if (connection.withdrawnAt != null && silent.has(connection.issuer)) {
+    return null;
+  }
+  if (connection.withdrawnAt == null) {
+    const reason = await endOf(em, connection);
+    if (reason === null) {
+      return null;
+    }
+    await withdraw(em, connection);
+    await record(em, connection, reason);
+  }
+  const tries = connection.revocations + 1;
+  await em.nativeUpdate(
+    Connection,
+    { id },
+    { revocations: tries, revokeAt: new Date(now.getTime() + retryMs * tries) },
+  );
+  const work = { em, secrets: parts.secrets };
+  const [client, opened] = [
+    await openClient(work, connection, connection.target),
+    await openTokens(work, connection),
+  ];
+  const tokens: RevocableToken[] =
+    opened === null
+      ? []
+      : [
+          ...(opened.refreshToken === null
+            ? []
+            : [{ token: opened.refreshToken, kind: 'refresh_token' as const }]),
+          { token: opened.accessToken, kind: 'access_token' },
+        ];
+  const grant =
+    client === null ? null : { target: connection.target, client, dpopKey: opened?.dpopKey ?? null };
+  return { grant, tokens, tries };
+}
+
+async function endOf(em: EntityManager, connection: Connection): Promise<WithdrawalReason | null> {
+  const server =
+    connection.serverId == null ? null : await em.findOne(McpServer, { id: connection.serverId });
+  if (server === null) {
+    return 'server_removed';
+  }
+  if (server.connectionMode !== (connection.ownerId == null ? 'shared' : 'personal')) {
+    return 'mode_changed';
+  }
+  const owner = connection.ownerId == null ? null : await em.findOne(Principal, { id: connection.ownerId });
+  return owner !== null && owner.status !== 'active' ? 'principal_disabled' : null;
+}
+
+async function record(em: EntityManager, connection: Connection, reason: WithdrawalReason): Promise<void> {
+  const { tenantId, connectedBy: principalId } = connection;
+  const actor = await rebuildActor(em, { tenantId, principalId });
+  const event = connectionEvent('security.mcp_auth_revoked', connection, reason);
+  await recordEvent(em, { ...actor, origin: { via: 'schedule', requestId: null } }, event);
+}

@@ -1,0 +1,109 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { notFound } from '#domain/foundation/kernel/errors.ts';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { findServer } from '#domain/capabilities/tools/find-server.ts';
+import { connectionEvent } from './attempt-event.ts';
+import type { WithdrawalReason } from './connection-status.ts';
+import { openTokens, sealTokens } from './connection-tokens.ts';
+import { Connection } from './connection.entity.ts';
+import { findConnection, ownerFor } from './find-connection.ts';
+import { requireMode } from './read-connection.ts';
+
+/**
+ * From the commit on the connection is used by nobody, and a refresh under way cannot bring it back. Its tokens stay,
+ * sealed, until they are revoked.
+ * @returns false when it was withdrawn before
+ */
+export async function withdraw(em: EntityManager, { id, generation }: Connection): Promise<boolean> {
+  const now = await databaseNow(em);
+  const withdrawn = await em.nativeUpdate(
+    Connection,
+    { id, withdrawnAt: null },
+    {
+      status: 'revoked',
+      withdrawnAt: now,
+      revokeAt: now,
+      generation: generation + 1,
+      leaseNonce: null,
+      leaseUntil: null,
+      updatedAt: now,
+    },
+  );
+  return withdrawn > 0;
+}
+
+/** A refresh that commits at the same time is seen, so that its tokens are those that are revoked. */
+const locked = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
+
+/**
+ * Ends the caller's connection to a server, or the space's shared one. @returns its id, for the revocation @throws
+ * `missing_permission`, `mcp_server_not_found`, `connection_not_found`
+ */
+export async function disconnect(ctx: Context, { serverId }: { serverId: string }): Promise<string> {
+  authorize(ctx.caller, 'mcp_servers.connect');
+  const { server } = await findServer(ctx, serverId);
+  requireMode(server);
+  const ownerId = ownerFor(server, ctx.caller.principalId);
+  const connection = await findConnection(ctx.em, { serverId: server.id, ownerId }, { lock: true });
+  if (connection === null || !(await withdraw(ctx.em, connection))) {
+    throw notFound('connection_not_found');
+  }
+  await recordWithdrawal(ctx, connection, 'disconnected');
+  return connection.id;
+}
+
+/** Withdraws all connections of a person, in one space or everywhere. */
+export async function withdrawOf(
+  ctx: Context,
+  { ownerId, spaceId }: { ownerId: string; spaceId?: string },
+  reason: WithdrawalReason,
+): Promise<void> {
+  const where = { ownerId, withdrawnAt: null, ...(spaceId === undefined ? {} : { spaceId }) };
+  for (const connection of await ctx.em.find(Connection, where, locked)) {
+    if (await withdraw(ctx.em, connection)) {
+      await recordWithdrawal(ctx, connection, reason);
+    }
+  }
+}
+
+/** Seals the tokens of a person whose key is about to be erased under the tenant's key, for their revocation. */
+export async function resealForRevocation(ctx: Context, ownerId: string): Promise<void> {
+  for (const connection of await ctx.em.find(Connection, { ownerId, tokens: { $ne: null } }, locked)) {
+    const tokens = await openTokens(ctx, connection);
+    const { tenantId, id } = connection;
+    const sealed = tokens === null ? null : await sealTokens(ctx, { tenantId, id }, tokens);
+    await ctx.em.nativeUpdate(Connection, { id }, { tokens: sealed });
+  }
+}
+
+/**
+ * Makes room for a new connection of the same owner. The tokens of the same client at the same authorization server are
+ * not revoked: at some servers that would end what was granted just now.
+ */
+export async function replaceConnection(
+  ctx: Context,
+  before: Connection,
+  by: Pick<Connection, 'issuer' | 'clientId' | 'clientCredentialId'>,
+): Promise<void> {
+  const isSameGrant =
+    before.issuer === by.issuer &&
+    (before.clientId ?? null) === (by.clientId ?? null) &&
+    (before.clientCredentialId ?? null) === (by.clientCredentialId ?? null);
+  if (isSameGrant || before.tokens == null) {
+    await ctx.em.nativeDelete(Connection, { id: before.id });
+  } else if (await withdraw(ctx.em, before)) {
+    await recordWithdrawal(ctx, before, 'replaced');
+  }
+}
+
+async function recordWithdrawal(
+  { em, caller }: Context,
+  connection: Connection,
+  reason: WithdrawalReason,
+): Promise<void> {
+  await recordEvent(em, caller, connectionEvent('security.mcp_auth_revoked', connection, reason));
+}

@@ -1,0 +1,602 @@
+import type { Client } from 'pg';
+import type { AuthorizationServers } from '#domain/capabilities/connections/authorization-servers.ts';
+import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
+import { linkIn, Popup } from '../support/popup.ts';
+import { sweepOnce } from '../support/sweeps.ts';
+import { connect } from '../support/tables.ts';
+import { addMember, createWorld, secrets, type World } from '../support/world.ts';
+
+const done = 'http://127.0.0.1:8080/api/v1/mcp-auth/done';
+const app = 'https://app.example.com/connected?from=platform';
+
+let database: TestDatabase;
+let gateway: TestGateway;
+let world: World;
+let admin: Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = await connect(database.adminUrl);
+  gateway = await openGateway(database, { MCP_AUTH_REDIRECT_URIS: app });
+  world = await createWorld(database.unitOfWork);
+});
+afterAll(async () => {
+  await gateway?.close();
+  await admin?.end();
+  await database?.drop();
+});
+
+let count = 0;
+
+async function registerServer(mode: 'none' | 'personal' | 'shared' = 'personal'): Promise<string> {
+  count += 1;
+  const made = await gateway.send({
+    method: 'POST',
+    path: `/v1/spaces/${world.spaceId}/mcp-servers`,
+    apiKey: world.apiKey,
+    body: {
+      slug: `c${count}`,
+      display_name: 'Tickets & <Co>',
+      url: 'https://tools.example.com/mcp',
+      connection_mode: mode,
+    },
+  });
+  expect(made.status, made.text).toBe(201);
+  return made.body.data.mcp_server_config_id as string;
+}
+
+const editor = () => addMember(database.unitOfWork, world, { spaceRole: 'space_editor' });
+
+async function memberOf(principalId: string): Promise<string> {
+  const { rows } = await admin.query<{ id: string }>(
+    'select id from space_members where principal_id = $1 and space_id = $2',
+    [principalId, world.spaceId],
+  );
+  return rows[0]!.id;
+}
+
+const initiate = (serverId: string, apiKey = world.apiKey, redirectUri = done): Promise<Answer> =>
+  gateway.send({
+    method: 'POST',
+    path: `/v1/mcp-auth/${serverId}/initiate?redirect_uri=${encodeURIComponent(redirectUri)}`,
+    apiKey,
+  });
+
+const complete = (handle: string, apiKey = world.apiKey): Promise<Answer> =>
+  gateway.send({ method: 'POST', path: '/v1/mcp-auth/complete', apiKey, body: { handle } });
+
+const connectionOf = async (serverId: string, apiKey = world.apiKey) =>
+  (
+    await gateway.send({
+      method: 'GET',
+      path: `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}/connection`,
+      apiKey,
+    })
+  ).body.data;
+
+const disconnect = (serverId: string, apiKey = world.apiKey): Promise<Answer> =>
+  gateway.send({
+    method: 'DELETE',
+    path: `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}/connection`,
+    apiKey,
+  });
+
+/** Opens the popup, consents and comes back; the handle. */
+async function authorize(
+  serverId: string,
+  apiKey = world.apiKey,
+  popup = new Popup(gateway),
+): Promise<string> {
+  const { popup_url: url } = (await initiate(serverId, apiKey)).body.data;
+  const address = await popup.decide(url, 'continue');
+  const state = address.searchParams.get('state')!;
+  const back = await popup.comeBack({ state, code: `code-${count}` });
+  expect(back.status, back.text).toBe(303);
+  return new URL(back.headers['location']!).searchParams.get('handle')!;
+}
+
+async function connectAs(serverId: string, apiKey = world.apiKey): Promise<void> {
+  const completed = await complete(await authorize(serverId, apiKey), apiKey);
+  expect(completed.status, completed.text).toBe(200);
+}
+
+const eventsOf = async (serverId: string) =>
+  (
+    await admin.query<{ what: string }>(
+      `select event_type || coalesce(' ' || (metadata ->> 'reason'), '') as what from events
+       where resource_id = $1 and event_type like 'security.mcp_auth%' order by id`,
+      [serverId],
+    )
+  ).rows.map(({ what }) => what.replace('security.mcp_auth_', ''));
+
+const notThere = { status: 404, body: { error: { code: 'authorization_attempt_not_found' } } };
+
+describe('connecting an account', () => {
+  it('leads from the popup to the authorization server and back to the initiator, whose tokens are stored sealed', async () => {
+    const serverId = await registerServer();
+    expect(await connectionOf(serverId)).toMatchObject({ status: 'auth_required', owner: 'personal' });
+    const begun = await initiate(serverId);
+    expect(begun).toMatchObject({ status: 200 });
+    const { popup_url: url, expires_at: expiresAt } = begun.body.data;
+    expect([...new URL(url).searchParams.keys()]).toEqual(['nonce']);
+    expect(Date.parse(expiresAt) - Date.now()).toBeGreaterThan(590_000);
+    expect(await connectionOf(serverId)).toMatchObject({ status: 'pending' });
+
+    const popup = new Popup(gateway);
+    const page = await popup.open(url);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('Tickets &amp; &lt;Co&gt;');
+    expect(page.text).toContain('tools.read');
+    expect(page.text).toContain('login.example.com');
+    expect(page.headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(page.headers['x-frame-options']).toBe('DENY');
+    expect(page.headers['cache-control']).toBe('no-store');
+    expect(page.headers['set-cookie']).toMatch(/^__Host-mcp-auth=.*HttpOnly; Secure; SameSite=Lax/);
+
+    const address = new URL((await popup.open(linkIn(page.text, 'continue'))).headers['location']!);
+    expect(address.origin).toBe('https://login.example.com');
+    expect(address.searchParams.get('code_challenge_method')).toBe('S256');
+    expect(address.searchParams.get('resource')).toBe('https://tools.example.com/mcp');
+    expect(address.searchParams.get('redirect_uri')).toBe('http://127.0.0.1:8080/api/v1/mcp-auth/callback');
+    const state = address.searchParams.get('state')!;
+    const back = await popup.comeBack({ state, code: 'the-code' });
+    expect(back.status).toBe(303);
+    const end = new URL(back.headers['location']!);
+    expect(`${end.origin}${end.pathname}`).toBe(done);
+    gateway.dispatched.splice(0);
+    const completed = await complete(end.searchParams.get('handle')!);
+    expect(completed.body.data).toMatchObject({
+      status: 'connected',
+      issuer: 'https://login.example.com',
+      granted_scopes: ['tools.read'],
+    });
+    expect(gateway.dispatched).toMatchObject([
+      { workflowType: 'discoverTools', payload: { serverId, principalId: world.owner.principalId } },
+    ]);
+    expect(await eventsOf(serverId)).toEqual(['started', 'granted']);
+    const { rows } = await admin.query('select tokens from mcp_connections where server_id = $1', [serverId]);
+    expect(rows[0].tokens).toMatch(/^v1\|/);
+    const left = await admin.query(
+      `select count(*)::int as n from authorization_attempts
+       where server_id = $1 and (verifier is not null or code is not null or state_hash is not null)`,
+      [serverId],
+    );
+    expect(left.rows[0].n).toBe(0);
+  });
+
+  it('connects each person alone at a personal server; administrators see who, never with what', async () => {
+    const serverId = await registerServer();
+    const [ann, ben] = [await editor(), await editor()];
+    await connectAs(serverId, ann.apiKey);
+    expect(await connectionOf(serverId, ben.apiKey)).toMatchObject({ status: 'auth_required' });
+    await connectAs(serverId, ben.apiKey);
+    const list = await gateway.send({
+      method: 'GET',
+      path: `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}/connections`,
+      apiKey: world.apiKey,
+    });
+    expect(list.body.data.map((each: { principal_id: string }) => each.principal_id)).toEqual([
+      ben.principalId,
+      ann.principalId,
+    ]);
+    expect(Object.keys(list.body.data[0])).toEqual([
+      'principal_id',
+      'connected_by',
+      'status',
+      'connected_at',
+    ]);
+    expect(await disconnect(serverId, ann.apiKey)).toMatchObject({ status: 200 });
+    expect(await connectionOf(serverId, ann.apiKey)).toMatchObject({ status: 'auth_required' });
+    expect(await connectionOf(serverId, ben.apiKey)).toMatchObject({ status: 'connected' });
+  });
+
+  it('connects the space at a shared server', async () => {
+    const serverId = await registerServer('shared');
+    const ann = await editor();
+    await connectAs(serverId, ann.apiKey);
+    expect(await connectionOf(serverId)).toMatchObject({ status: 'connected', owner: 'shared' });
+    expect(await disconnect(serverId)).toMatchObject({ status: 200 });
+    expect(await connectionOf(serverId, ann.apiKey)).toMatchObject({ status: 'auth_required' });
+    expect(await eventsOf(serverId)).toEqual(['started', 'granted', 'revoked disconnected']);
+    const { rows } = await admin.query('select 1 from mcp_connections where server_id = $1', [serverId]);
+    expect(rows).toEqual([]);
+  });
+
+  it('ends with a reason, and can begin again, when the person cancels or denies or the server fails', async () => {
+    const serverId = await registerServer();
+    const popup = new Popup(gateway);
+    const cancelled = await popup.decide((await initiate(serverId)).body.data.popup_url, 'cancel');
+    expect(cancelled.searchParams.get('error')).toBe('cancelled');
+    for (const [error, reason] of [
+      ['access_denied', 'denied'],
+      ['server_error', 'provider_unavailable'],
+      ['<script>', 'provider_error'],
+    ] as const) {
+      const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+      const state = address.searchParams.get('state')!;
+      const back = await popup.comeBack({ state, error, error_description: 'Call 555-HACK.' });
+      expect(new URL(back.headers['location']!).searchParams.get('error')).toBe(reason);
+      expect(back.headers['location']).not.toContain('HACK');
+      expect(await popup.comeBack({ state, code: 'late' })).toMatchObject(notThere);
+    }
+    await initiate(serverId);
+    await connectAs(serverId);
+    expect(await eventsOf(serverId)).toEqual([
+      'started',
+      'failed cancelled',
+      'started',
+      'failed denied',
+      'started',
+      'failed provider_unavailable',
+      'started',
+      'failed provider_error',
+      'started',
+      'failed replaced',
+      'started',
+      'granted',
+    ]);
+  });
+
+  it('is refused without the permission, for other redirect addresses, and at servers without connections', async () => {
+    const serverId = await registerServer();
+    const { apiKey } = await addMember(database.unitOfWork, world);
+    expect(await initiate(serverId, apiKey)).toMatchObject({
+      status: 403,
+      body: { error: { missing_permission: 'mcp_servers.connect' } },
+    });
+    for (const uri of [
+      `${done}/`,
+      `${done}?x=1`,
+      `${app}&more`,
+      'https://app.example.com/connected',
+      `${done}#`,
+    ]) {
+      expect(await initiate(serverId, world.apiKey, uri)).toMatchObject({
+        status: 403,
+        body: { error: { code: 'redirect_uri_not_allowed', param: 'redirect_uri' } },
+      });
+    }
+    expect(await initiate(serverId, world.apiKey, app)).toMatchObject({ status: 200 });
+    expect(await initiate(await registerServer('none'))).toMatchObject({
+      status: 409,
+      body: { error: { code: 'invalid_state' } },
+    });
+    const other = await createWorld(database.unitOfWork);
+    expect(await initiate(serverId, other.apiKey)).toMatchObject({
+      status: 404,
+      body: { error: { code: 'mcp_server_not_found' } },
+    });
+  });
+});
+
+describe('a connection', () => {
+  const left = async (serverId: string) =>
+    (
+      await admin.query<{ status: string }>('select status from mcp_connections where server_id = $1', [
+        serverId,
+      ])
+    ).rows.map(({ status }) => status);
+  const sweep = () => {
+    const { authorizationServers } = gateway.gateway;
+    return sweepOnce(sweeps.revokeConnections.sweep, { ...database, secrets, authorizationServers });
+  };
+
+  it('ends when its person leaves the space', async () => {
+    const serverId = await registerServer();
+    const [ann, ben] = [await editor(), await editor()];
+    await connectAs(serverId, ann.apiKey);
+    await connectAs(serverId, ben.apiKey);
+    const removed = await gateway.send({
+      method: 'DELETE',
+      path: `/v1/spaces/${world.spaceId}/members/${await memberOf(ann.principalId)}`,
+      apiKey: world.apiKey,
+    });
+    expect(removed.status, removed.text).toBe(200);
+    expect((await left(serverId)).sort()).toEqual(['connected', 'revoked']);
+    expect(await sweep()).toMatchObject({ done: 1, failed: 0 });
+    expect(await left(serverId)).toEqual(['connected']);
+    expect((await eventsOf(serverId)).at(-1)).toBe('revoked member_removed');
+  });
+
+  it('ends when its server gets another mode, and does not come back with it', async () => {
+    const serverId = await registerServer();
+    const ann = await editor();
+    await connectAs(serverId, ann.apiKey);
+    const update = (mode: string) =>
+      gateway.send({
+        method: 'PATCH',
+        path: `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}`,
+        apiKey: world.apiKey,
+        body: { connection_mode: mode },
+      });
+    expect((await update('shared')).body.data).toMatchObject({ connection_mode: 'shared' });
+    expect(await connectionOf(serverId, ann.apiKey)).toMatchObject({ status: 'auth_required' });
+    expect(await sweep()).toMatchObject({ done: 1 });
+    expect(await left(serverId)).toEqual([]);
+    expect((await eventsOf(serverId)).at(-1)).toBe('revoked mode_changed');
+    await update('personal');
+    expect(await connectionOf(serverId, ann.apiKey)).toMatchObject({ status: 'auth_required' });
+  });
+
+  it('and a credential of the server exclude each other', async () => {
+    const serverId = await registerServer();
+    const { body } = await gateway.send({
+      method: 'POST',
+      path: `/v1/spaces/${world.spaceId}/credentials`,
+      apiKey: world.apiKey,
+      body: { name: 'token', kind: 'bearer', origin: 'https://tools.example.com', value: { token: 'tk-1' } },
+    });
+    const path = `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}`;
+    const patch = (more: object) => gateway.send({ method: 'PATCH', path, apiKey: world.apiKey, body: more });
+    expect(await patch({ credential_id: body.data.id })).toMatchObject({
+      status: 422,
+      body: { error: { code: 'invalid_request', param: 'connection_mode' } },
+    });
+    expect(await patch({ client_credential_id: body.data.id })).toMatchObject({
+      status: 422,
+      body: { error: { code: 'invalid_request', param: 'client_credential_id' } },
+    });
+    expect(await patch({ connection_resource: 'https://tools.example.com/#a' })).toMatchObject({
+      status: 422,
+      body: { error: { param: 'connection_resource' } },
+    });
+    expect(await patch({ connection_mode: 'none', credential_id: body.data.id })).toMatchObject({
+      status: 200,
+    });
+  });
+
+  it('uses a stored client at its own authorization server alone', async () => {
+    const register = async (tokenUrl: string) => {
+      const made = await gateway.send({
+        method: 'POST',
+        path: `/v1/spaces/${world.spaceId}/credentials`,
+        apiKey: world.apiKey,
+        body: {
+          name: tokenUrl,
+          kind: 'oauth2_client',
+          origin: 'https://tools.example.com',
+          value: { client_id: 'ours', client_secret: 'secret', token_url: tokenUrl },
+        },
+      });
+      const serverId = await registerServer();
+      const path = `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}`;
+      const body = { client_credential_id: made.body.data.id };
+      await gateway.send({ method: 'PATCH', path, apiKey: world.apiKey, body });
+      return { serverId, credential: made.body.data.id as string };
+    };
+    const good = await register('https://login.example.com/token');
+    const { popup_url: url } = (await initiate(good.serverId)).body.data;
+    const address = await new Popup(gateway).decide(url, 'continue');
+    expect(address.searchParams.get('client_id')).toBe('ours');
+    const deletion = await gateway.send({
+      method: 'DELETE',
+      path: `/v1/spaces/${world.spaceId}/credentials/${good.credential}`,
+      apiKey: world.apiKey,
+    });
+    expect(deletion).toMatchObject({
+      status: 409,
+      body: { error: { code: 'credential_in_use', used_by: [{ type: 'mcp_server', id: good.serverId }] } },
+    });
+    const other = await register('https://login.other.example.com/token');
+    expect(await initiate(other.serverId)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'authorization_client_required' } },
+    });
+  });
+});
+
+describe('tokens that were issued', () => {
+  let original: AuthorizationServers;
+  beforeAll(() => {
+    original = { ...gateway.gateway.authorizationServers };
+  });
+  afterEach(() => {
+    Object.assign(gateway.gateway.authorizationServers, original);
+  });
+
+  /** Something else happens while the code is exchanged. @returns the tokens that are revoked */
+  function during(work: () => Promise<unknown>): string[] {
+    const revoked: string[] = [];
+    const { authorizationServers } = gateway.gateway;
+    authorizationServers.exchange = async (...call) => {
+      const issued = await original.exchange(...call);
+      await work();
+      return issued;
+    };
+    authorizationServers.revoke = async (_grant, { token }) => {
+      revoked.push(token);
+      return true;
+    };
+    return revoked;
+  }
+
+  it('are kept when the same person begins again meanwhile', async () => {
+    const serverId = await registerServer();
+    const handle = await authorize(serverId);
+    const revoked = during(() => initiate(serverId));
+    expect(await complete(handle)).toMatchObject({ status: 200, body: { data: { status: 'connected' } } });
+    expect(revoked).toEqual([]);
+  });
+
+  it('are kept when the time of the attempt ends meanwhile', async () => {
+    const serverId = await registerServer();
+    const handle = await authorize(serverId);
+    await admin.query(
+      `update authorization_attempts set expires_at = now() + interval '1 second' where server_id = $1`,
+      [serverId],
+    );
+    during(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      await sweepOnce(sweeps.endAttempts.sweep, { ...database, secrets });
+    });
+    expect(await complete(handle)).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    ['the server was removed', 'delete from mcp_servers where id = $1'],
+    [
+      'the attempt was ended',
+      `update authorization_attempts set stage = 'ended', end_reason = 'timed_out' where server_id = $1`,
+    ],
+  ])('are revoked when %s meanwhile', async (_what, change) => {
+    const serverId = await registerServer();
+    const handle = await authorize(serverId);
+    const revoked = during(() => admin.query(change, [serverId]));
+    expect(await complete(handle)).toMatchObject({ status: 404 });
+    expect(revoked).toEqual([`refresh-code-${count}`]);
+    expect((await eventsOf(serverId)).filter((what) => what === 'granted')).toEqual([]);
+  });
+
+  it('are revoked when another authorization server takes their place', async () => {
+    const serverId = await registerServer();
+    await connectAs(serverId);
+    await admin.query(
+      `update mcp_connections set issuer = 'https://login.before.example.com' where server_id = $1`,
+      [serverId],
+    );
+    await connectAs(serverId);
+    expect(await connectionOf(serverId)).toMatchObject({ status: 'connected' });
+    const { rows } = await admin.query(
+      'select status from mcp_connections where server_id = $1 order by withdrawn_at nulls first',
+      [serverId],
+    );
+    expect(rows).toEqual([{ status: 'connected' }, { status: 'revoked' }]);
+    expect(await eventsOf(serverId)).toContain('revoked replaced');
+    await admin.query('delete from mcp_connections where server_id = $1', [serverId]);
+  });
+});
+
+describe('a scope that the authorization server does not know', () => {
+  it('is asked for no more', async () => {
+    const serverId = await registerServer();
+    await connectAs(serverId);
+    await admin.query(
+      `update mcp_connections set required_scope = 'nonsense', status = 'scope_required' where server_id = $1`,
+      [serverId],
+    );
+    const popup = new Popup(gateway);
+    const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+    expect(address.searchParams.get('scope')).toContain('nonsense');
+    await popup.comeBack({ state: address.searchParams.get('state')!, error: 'invalid_scope' });
+    const again = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+    expect(again.searchParams.get('scope')).not.toContain('nonsense');
+  });
+});
+
+describe('an attack on the popup', () => {
+  it('gains nothing from a nonce that another browser has opened, or that was answered', async () => {
+    const serverId = await registerServer();
+    const { popup_url: url } = (await initiate(serverId)).body.data;
+    const popup = new Popup(gateway);
+    const page = await popup.open(url);
+    expect(await new Popup(gateway).open(url)).toMatchObject(notThere);
+    expect(await new Popup(gateway).open(linkIn(page.text, 'continue'))).toMatchObject(notThere);
+    expect((await popup.open(url)).status).toBe(200);
+    expect(await popup.open(`${url}&decision=continue&csrf=forged`)).toMatchObject(notThere);
+    expect((await popup.open(linkIn(page.text, 'continue'))).status).toBe(303);
+    expect(await popup.open(url)).toMatchObject(notThere);
+    expect(await popup.open(linkIn(page.text, 'continue'))).toMatchObject(notThere);
+    expect(await popup.open(url.replace('nonce=', 'nonce=x'))).toMatchObject(notThere);
+  });
+
+  it('gains nothing from a state that comes back to another browser', async () => {
+    const serverId = await registerServer();
+    const popup = new Popup(gateway);
+    const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+    const state = address.searchParams.get('state')!;
+    expect(await new Popup(gateway).comeBack({ state, code: 'theirs' })).toMatchObject(notThere);
+    expect((await popup.comeBack({ state, code: 'mine' })).status).toBe(303);
+    expect(await popup.comeBack({ state, code: 'again' })).toMatchObject(notThere);
+  });
+
+  it('gains nothing from a handle: it is for the initiator and its key alone, once', async () => {
+    const serverId = await registerServer();
+    const [ann, ben] = [await editor(), await editor()];
+    const handle = await authorize(serverId, ann.apiKey);
+    expect(await complete(handle, ben.apiKey)).toMatchObject(notThere);
+    expect(await complete(handle, world.apiKey)).toMatchObject(notThere);
+    const otherKey = await gateway.send({
+      method: 'POST',
+      path: '/v1/admin/api-keys',
+      apiKey: world.apiKey,
+      body: { name: 'another', principal_id: ann.principalId },
+    });
+    expect(otherKey.status, otherKey.text).toBe(201);
+    expect(await complete(handle, otherKey.body.data.key)).toMatchObject(notThere);
+    expect(await complete(handle, (await createWorld(database.unitOfWork)).apiKey)).toMatchObject(notThere);
+    expect(await complete(handle, ann.apiKey)).toMatchObject({ status: 200 });
+    expect(await complete(handle, ann.apiKey)).toMatchObject(notThere);
+    expect(await connectionOf(serverId, ben.apiKey)).toMatchObject({ status: 'auth_required' });
+  });
+
+  it('gains nothing from the answer of another issuer', async () => {
+    const serverId = await registerServer();
+    const popup = new Popup(gateway);
+    const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+    const state = address.searchParams.get('state')!;
+    const back = await popup.comeBack({
+      state,
+      code: 'mixed-up',
+      iss: 'https://evil.example.com',
+      error: 'access_denied',
+    });
+    expect(new URL(back.headers['location']!).searchParams.get('error')).toBe('issuer_mismatch');
+    expect(await eventsOf(serverId)).toEqual(['started', 'failed issuer_mismatch']);
+  });
+
+  it('gains nothing from a handle that is older than a minute, or a popup older than ten', async () => {
+    const serverId = await registerServer();
+    const handle = await authorize(serverId);
+    await admin.query(`update authorization_attempts set handle_expires_at = now() where server_id = $1`, [
+      serverId,
+    ]);
+    expect(await complete(handle)).toMatchObject(notThere);
+    const { popup_url: url } = (await initiate(serverId)).body.data;
+    await admin.query(`update authorization_attempts set expires_at = now() where server_id = $1`, [
+      serverId,
+    ]);
+    expect(await new Popup(gateway).open(url)).toMatchObject(notThere);
+  });
+});
+
+describe('the platform as a client', () => {
+  it('is described at the address that is its client id', async () => {
+    const document = await gateway.send({ method: 'GET', path: '/v1/mcp-auth/client.json' });
+    expect(document.body).toMatchObject({
+      client_id: 'http://127.0.0.1:8080/api/v1/mcp-auth/client.json',
+      redirect_uris: ['http://127.0.0.1:8080/api/v1/mcp-auth/callback'],
+      token_endpoint_auth_method: 'none',
+    });
+  });
+
+  it('registers once at an authorization server, and again when it was refused there', async () => {
+    const clients = async () =>
+      (
+        await admin.query<{ n: number }>(
+          'select count(*)::int as n from authorization_clients where tenant_id = $1',
+          [world.tenantId],
+        )
+      ).rows[0]!.n;
+    const before = await clients();
+    await initiate(await registerServer());
+    await initiate(await registerServer());
+    expect(await clients()).toBe(Math.max(before, 1));
+    await admin.query('update authorization_clients set rejected_at = now() where tenant_id = $1', [
+      world.tenantId,
+    ]);
+    await initiate(await registerServer());
+    expect(await clients()).toBe(Math.max(before, 1) + 1);
+    expect(await initiate(await registerServer(), world.apiKey, `${done}&register_again=true`)).toMatchObject(
+      {
+        status: 403,
+      },
+    );
+    const again = `/v1/mcp-auth/${await registerServer()}/initiate?register_again=true&redirect_uri=${encodeURIComponent(done)}`;
+    const begun = await gateway.send({ method: 'POST', path: again, apiKey: world.apiKey });
+    expect(begun.status, begun.text).toBe(200);
+    expect(await clients()).toBe(Math.max(before, 1) + 2);
+  });
+});
