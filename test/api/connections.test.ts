@@ -195,9 +195,13 @@ describe('connecting an account', () => {
 
   it('connects the space at a shared server', async () => {
     const serverId = await registerServer('shared');
-    const ann = await editor();
+    const ann = await addMember(database.unitOfWork, world, { spaceRole: 'space_admin' });
     await connectAs(serverId, ann.apiKey);
     expect(await connectionOf(serverId)).toMatchObject({ status: 'connected', owner: 'shared' });
+    const { apiKey } = await editor();
+    const refused = { status: 403, body: { error: { missing_permission: 'mcp_servers.update' } } };
+    expect(await initiate(serverId, apiKey)).toMatchObject(refused);
+    expect(await disconnect(serverId, apiKey)).toMatchObject(refused);
     expect(await disconnect(serverId)).toMatchObject({ status: 200 });
     expect(await connectionOf(serverId, ann.apiKey)).toMatchObject({ status: 'auth_required' });
     expect(await eventsOf(serverId)).toEqual(['started', 'granted', 'revoked disconnected']);

@@ -95,6 +95,7 @@ async function serverIsRead(of: Server): Promise<void> {
 }
 
 const editor = () => addMember(tools.database.unitOfWork, tools.world, { spaceRole: 'space_editor' });
+const admin = () => addMember(tools.database.unitOfWork, tools.world, { spaceRole: 'space_admin' });
 const expire = () => tools.admin.query(`update mcp_connections set expires_at = now() - interval '1 second'`);
 
 describe('a tool server that is authorized by each person', () => {
@@ -251,7 +252,7 @@ describe('a tool server that is authorized for the space', () => {
   it('is called with the shared account for every member', async () => {
     const team = await tools.register('team', docs.url, { connection_mode: 'shared' });
     servers.team = team;
-    const [lea, max] = [await editor(), await editor()];
+    const [lea, max] = [await admin(), await editor()];
     expect((await connect(lea.apiKey, { account: 'team' }, idOf(team))).status).toBe(200);
     await tools.update(await serverBecomes('connected', idOf(team)), { enabled_tools: ['whoami'] });
     expect(await ask('team', max.apiKey)).toMatchObject({ status: 'completed', output: 'team' });
@@ -261,7 +262,7 @@ describe('a tool server that is authorized for the space', () => {
 describe('an authorization server', () => {
   it('that binds tokens to a key gets a proof with each request, also after a refresh', async () => {
     const proof = await tools.register('proof', bound.url, { connection_mode: 'shared' });
-    const { apiKey } = await editor();
+    const { apiKey } = await admin();
     expect((await connect(apiKey, { account: 'bound' }, idOf(proof))).status).toBe(200);
     await tools.update(await serverBecomes('connected', idOf(proof)), { enabled_tools: ['whoami'] });
     expect(await ask('proof', apiKey)).toMatchObject({ status: 'completed', output: 'bound' });
@@ -270,7 +271,7 @@ describe('an authorization server', () => {
   });
 
   it('that forgot the platform has it registered again for the next connection', async () => {
-    const nat = await editor();
+    const nat = await admin();
     await connect(nat.apiKey, { account: 'nat' }, idOf(servers.team));
     await serverIsRead(servers.team);
     authorization.forgetClients();

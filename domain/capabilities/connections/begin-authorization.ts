@@ -1,3 +1,4 @@
+import { authorizeOwner } from './authorize-owner.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
@@ -70,6 +71,7 @@ export async function planAuthorization(
     throw new DomainError('invalid_state', 'This tool server is not used with a connection.');
   }
   const ownerId = ownerFor(server, ctx.caller.principalId);
+  authorizeOwner(ctx.caller, ownerId);
   const known = await findConnection(ctx.em, { serverId: server.id, ownerId });
   return {
     tenantId: server.tenantId,
@@ -134,6 +136,7 @@ export async function storeAttempt(
   const { caller, em, secrets } = ctx;
   const { server } = await findServer(ctx, plan.serverId);
   const { clientCredentialId, ownerId, spaceId, serverId, tenantId } = plan;
+  authorizeOwner(caller, ownerId);
   if (ownerFor(server, caller.principalId) !== ownerId || server.connectionMode === 'none') {
     throw new DomainError('invalid_state', 'The configuration of this tool server was changed.');
   }

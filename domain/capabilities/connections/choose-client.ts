@@ -24,6 +24,7 @@ export async function chooseClient(
   target: AuthorizationTarget,
   signal: AbortSignal,
 ): Promise<string> {
+  requireOneOrigin(target);
   const known = await findUsable(parts, settings, target);
   if (known !== null) {
     return known;
@@ -41,6 +42,19 @@ export async function chooseClient(
     signal,
   );
   return save(parts, settings, { target, kind: 'dynamic', client });
+}
+
+/**
+ * Metadata of a hostile server may name the authorization endpoint of another one, and a token endpoint of its own that
+ * would be sent the code of the other. A client that anybody may be is used only where the response says who issued it,
+ * or where both endpoints have one origin; a stored client is bound to its token endpoint.
+ */
+function requireOneOrigin({ metadata }: AuthorizationTarget): void {
+  const originOf = (endpoint: unknown) => URL.parse(String(endpoint))?.origin;
+  const isOne = originOf(metadata['authorization_endpoint']) === originOf(metadata['token_endpoint']);
+  if (!isOne && metadata['authorization_response_iss_parameter_supported'] !== true) {
+    throw new AuthorizationFailure('client_required', { sent: false });
+  }
 }
 
 function publicClient(clientId: string): OAuthClient {

@@ -1,3 +1,4 @@
+import { authorizeOwner } from './authorize-owner.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
@@ -145,6 +146,7 @@ export async function saveConnection(
   }
   const { tenantId, serverId, spaceId, target } = attempt;
   const ownerId = attempt.ownerId ?? null;
+  authorizeOwner(caller, ownerId);
   const { server } = await lockServer(ctx, serverId);
   const stored = await em.findOne(Connection, { id: claimed.connectionId });
   if (stored !== null) {

@@ -1,3 +1,4 @@
+import { authorizeOwner } from './authorize-owner.ts';
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Context } from '#domain/foundation/access/context.ts';
@@ -48,6 +49,7 @@ export async function disconnect(ctx: Context, { serverId }: { serverId: string 
   const { server } = await findServer(ctx, serverId);
   requireMode(server);
   const ownerId = ownerFor(server, ctx.caller.principalId);
+  authorizeOwner(ctx.caller, ownerId);
   const connection = await findConnection(ctx.em, { serverId: server.id, ownerId }, { lock: true });
   if (connection === null || !(await withdraw(ctx.em, connection))) {
     throw notFound('connection_not_found');

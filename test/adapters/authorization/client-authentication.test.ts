@@ -98,7 +98,7 @@ describe.each<[ClientAuthMethod, OAuthClient]>([
   it(`acts for itself as ${client.clientId}, and revokes, unless it is public`, async () => {
     if (client.clientId === 'none') {
       const refused = servers.clientCredentials(await grantOf(client), 'read', never);
-      await expect(refused).rejects.toMatchObject({ code: 'client_rejected' });
+      await expect(refused).rejects.toMatchObject({ code: 'protocol_error' });
       return;
     }
     const grant = await grantOf(client);

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
+import { chooseClient } from '#domain/capabilities/connections/choose-client.ts';
+import type { ConnectionParts } from '#domain/capabilities/connections/connection-parts.ts';
+
+/** A registration is stored already, so that nothing else is asked for. */
+const parts = { unitOfWork: { inTenant: () => Promise.resolve('stored') } } as unknown as ConnectionParts;
+const settings = { publicUrl: 'https://platform.example.com' } as never;
+
+const choose = (metadata: object) =>
+  chooseClient(parts, settings, { metadata } as unknown as AuthorizationTarget, AbortSignal.timeout(1_000));
+
+const authorization = { authorization_endpoint: 'https://login.example.com/authorize' };
+
+describe('a client that anybody may be', () => {
+  it('is not used where metadata names the endpoints of two servers', async () => {
+    const metadata = { ...authorization, token_endpoint: 'https://other.example.com/token' };
+    await expect(choose(metadata)).rejects.toMatchObject({ code: 'client_required' });
+  });
+
+  it('is used where both endpoints are of one server, or its responses name their issuer', async () => {
+    const own = { ...authorization, token_endpoint: 'https://login.example.com/token' };
+    expect(await choose(own)).toBe('stored');
+    const named = {
+      ...authorization,
+      token_endpoint: 'https://other.example.com/token',
+      authorization_response_iss_parameter_supported: true,
+    };
+    expect(await choose(named)).toBe('stored');
+  });
+});
