@@ -17,8 +17,8 @@ export const callsDefects: readonly Defect[] = [
     file: 'adapters/tools/mcp-client.ts',
     replace: [
       [
-        'const credential = await credentialOf(server, options, retryRead);',
-        "if (!(await confirm())) return { kind: 'unconfirmed' }; const credential = await credentialOf(server, options, retryRead);",
+        'const present = await credentialOf(server, options, retryRead);',
+        "if (!(await confirm())) return { kind: 'unconfirmed' }; const present = await credentialOf(server, options, retryRead);",
       ],
       ['if (!confirmed) {', 'if (session.place === "" && !confirmed) {'],
     ],

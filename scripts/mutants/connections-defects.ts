@@ -25,7 +25,7 @@ export const connectionsDefects: readonly Defect[] = [
   {
     name: 'a connection handle that does not expire',
     file: 'domain/capabilities/connections/complete-authorization.ts',
-    replace: [['    handleExpiresAt: { $gt: await databaseNow(em) },\n', '']],
+    replace: [['    handleExpiresAt: { $gt: now },\n', '']],
     test: popup,
     caughtBy: 'a handle that is older than a minute',
   },
