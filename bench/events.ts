@@ -5,7 +5,7 @@ import { full, quick } from './events/event-scale.ts';
 import { measureListing } from './events/listing.ts';
 import { openLogLab } from './events/log-lab.ts';
 import { measureWriting } from './events/writing.ts';
-import { judge, toTable, type Line } from './support/report.ts';
+import { judge, summaryOf, toTable, type Line } from './support/report.ts';
 
 const { values } = parseArgs({
   options: {
@@ -43,9 +43,5 @@ try {
 }
 const verdicts = lines.map(judge);
 console.log(toTable(verdicts));
-const missed = verdicts.filter(({ met }) => !met).length;
-console.log(
-  `\n${verdicts.length - missed} of ${verdicts.length} goals met, in ${Math.round((performance.now() - startedAt) / 1_000)} s` +
-    (values.quick ? '; --quick is too short to judge by' : ''),
-);
+console.log(`\n${summaryOf(verdicts, { startedAt, quick: values.quick })}`);
 if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(verdicts, null, 2));

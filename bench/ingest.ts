@@ -11,7 +11,7 @@ import { measureIngest } from './ingest/rounds.ts';
 import { openIngestion } from './ingest/uploads.ts';
 import { buildBundle } from '../temporal/build-bundle.ts';
 import { openLab } from './support/lab.ts';
-import { judge, toTable } from './support/report.ts';
+import { judge, summaryOf, toTable } from './support/report.ts';
 
 /** Documents embedded by the builtin model through a worker, beside the model alone and beside other tenants. */
 const { values } = parseArgs({
@@ -62,11 +62,7 @@ try {
   const ingestion = await openIngestion({ lab, admin, world: lab.others[0]!, random: seeded(1) });
   const verdicts = (await measureIngest(ingestion, scale, { files, bare, say })).map(judge);
   console.log(toTable(verdicts));
-  const missed = verdicts.filter(({ met }) => !met).length;
-  console.log(
-    `\n${verdicts.length - missed} of ${verdicts.length} goals met, in ${Math.round((performance.now() - startedAt) / 1_000)} s` +
-      (values.quick ? '; --quick is too short to judge by' : ''),
-  );
+  console.log(`\n${summaryOf(verdicts, { startedAt, quick: values.quick })}`);
   if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(verdicts, null, 2));
 } finally {
   await admin.end().catch(() => undefined);

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { measureFanOut, measureKilled, type FanOutScale } from './sections/fan-out.ts';
 import { openLab } from './support/lab.ts';
-import { judge, toTable } from './support/report.ts';
+import { judge, summaryOf, toTable } from './support/report.ts';
 
 const { values } = parseArgs({
   options: {
@@ -22,12 +22,8 @@ try {
   const verdicts = (await measureFanOut(lab, scale, say)).map(judge);
   const killed = await measureKilled(lab, scale);
   console.log(toTable(verdicts));
-  const missed = verdicts.filter(({ met }) => !met).length;
   console.log(`\n${killed}`);
-  console.log(
-    `${verdicts.length - missed} of ${verdicts.length} goals met, in ${Math.round((performance.now() - startedAt) / 1_000)} s` +
-      (values.quick ? '; --quick is too short to judge by' : ''),
-  );
+  console.log(summaryOf(verdicts, { startedAt, quick: values.quick }));
   if (values.json !== undefined) writeFileSync(values.json, JSON.stringify({ verdicts, killed }, null, 2));
 } finally {
   await lab.stop();

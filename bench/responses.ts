@@ -7,7 +7,7 @@ import { measureThroughput } from './sections/throughput.ts';
 import { measureTokenDelay } from './sections/token-delay.ts';
 import { busy } from './support/caller.ts';
 import { openLab, type Lab } from './support/lab.ts';
-import { judge, toTable, type Line, type Verdict } from './support/report.ts';
+import { judge, summaryOf, toTable, type Line, type Verdict } from './support/report.ts';
 import { full, quick, type Scale } from './support/scale.ts';
 
 type Section = (lab: Lab, scale: Scale, say: (line: string) => void) => Promise<Line[]>;
@@ -57,11 +57,7 @@ try {
   await lab.stop();
 }
 console.log(toTable(verdicts));
-const missed = verdicts.filter(({ met }) => !met).length;
-console.log(
-  `\n${verdicts.length - missed} of ${verdicts.length} goals met, in ${Math.round((performance.now() - startedAt) / 1_000)} s` +
-    (values.quick ? '; --quick is too short to judge by' : ''),
-);
+console.log(`\n${summaryOf(verdicts, { startedAt, quick: values.quick })}`);
 if (busy.count > 0)
   console.log(
     `${busy.count} requests were answered 503 and repeated: the machine was too busy to measure by`,

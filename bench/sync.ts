@@ -6,7 +6,7 @@ import { startListingServer } from './sync/listing-server.ts';
 import { measureSync } from './sync/measure-sync.ts';
 import { full, quick } from './sync/sync-scale.ts';
 import { openLab } from './support/lab.ts';
-import { judge, toTable } from './support/report.ts';
+import { judge, summaryOf, toTable } from './support/report.ts';
 
 /**
  * Connectors of an S3 bucket, a git repository and a folder, beside `COPY` of what they store and beside another tenant.
@@ -62,11 +62,7 @@ try {
     await admin.connect();
     const verdicts = (await measureSync({ site: { lab, admin }, sources, listed, scale, say })).map(judge);
     console.log(toTable(verdicts));
-    const missed = verdicts.filter(({ met }) => !met).length;
-    console.log(
-      `\n${verdicts.length - missed} of ${verdicts.length} goals met, in ${Math.round((performance.now() - startedAt) / 1_000)} s` +
-        (values.quick ? '; --quick is too short to judge by' : ''),
-    );
+    console.log(`\n${summaryOf(verdicts, { startedAt, quick: values.quick })}`);
     if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(verdicts, null, 2));
   } finally {
     await admin.end().catch(() => undefined);

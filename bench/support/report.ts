@@ -48,6 +48,17 @@ export function toTable(lines: readonly Verdict[]): string {
     .join('\n');
 }
 
+/** One line: how many goals are met, and how long it took. */
+export function summaryOf(
+  verdicts: readonly Verdict[],
+  { startedAt, quick }: { startedAt: number; quick: boolean },
+): string {
+  const met = verdicts.filter((verdict) => verdict.met).length;
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  const note = quick ? '; --quick is too short to judge by' : '';
+  return `${met} of ${verdicts.length} goals met, in ${seconds} s${note}`;
+}
+
 export function format(value: number): string {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

@@ -6,6 +6,7 @@ import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { longTexts } from '../support/long-texts.ts';
 import { secrets } from '../support/world.ts';
+import { noMetrics } from '../support/no-metrics.ts';
 
 let engine: Engine;
 
@@ -14,14 +15,6 @@ beforeAll(async () => {
   await connectServer(engine, { slug: 'crm', tools: [tool('pay')] });
 });
 afterAll(() => engine.stop());
-
-const metrics = {
-  modelTurn: () => undefined,
-  toolCall: () => undefined,
-  toolMisfit: () => undefined,
-  workflowStart: () => undefined,
-  workflowSignal: () => undefined,
-};
 
 /** Ends the runtime role's connections and refuses new ones for a while. */
 async function away(forMs: number): Promise<void> {
@@ -52,7 +45,7 @@ it('an effect is not resolved as unknown because the database was away when its 
   const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
   const { database, unitOfWork } = engine.database;
   const names = { find: () => Promise.resolve([]) };
-  const deps = { database, unitOfWork, secrets, toolServers, metrics, names, longTexts };
+  const deps = { database, unitOfWork, secrets, toolServers, metrics: noMetrics, names, longTexts };
   const outcome = await new MockActivityEnvironment().run(() => runCall(deps, key));
   expect({ outcome, effects }).toEqual({ outcome: { outcome: 'succeeded' }, effects: 1 });
   expect((await engine.record(id)).output).toMatchObject([
@@ -72,7 +65,7 @@ it('a result is stored and delivered without the characters that only a model wo
   const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
   const { database, unitOfWork } = engine.database;
   const names = { find: () => Promise.resolve([]) };
-  const deps = { database, unitOfWork, secrets, toolServers, metrics, names, longTexts };
+  const deps = { database, unitOfWork, secrets, toolServers, metrics: noMetrics, names, longTexts };
   await new MockActivityEnvironment().run(() => runCall(deps, key));
   const kept = 'Paid txt \u{1F468}\u200D\u{1F469}';
   expect((await engine.record(id)).output).toMatchObject([{ type: 'mcp_call', output: kept }]);

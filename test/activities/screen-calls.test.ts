@@ -19,6 +19,7 @@ import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, requestOf, type Engine } from '../support/engine.ts';
 import { longTexts } from '../support/long-texts.ts';
 import { secrets } from '../support/world.ts';
+import { noMetrics } from '../support/no-metrics.ts';
 
 const said = '{"to": "Ada, ada\\u0040example.org", "card": 4111111111111111, "times": [2]}';
 const meant = { to: 'Ada, ada@example.org', card: 4111111111111111, times: [2] };
@@ -26,13 +27,6 @@ const pii = {
   mode: 'redact',
   restore_in_tool_arguments: ['open'],
   presidio_url: 'https://names.example.com',
-};
-const metrics = {
-  modelTurn: () => undefined,
-  toolCall: () => undefined,
-  toolMisfit: () => undefined,
-  workflowStart: () => undefined,
-  workflowSignal: () => undefined,
 };
 const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
 
@@ -90,7 +84,7 @@ const deps = () => {
     secrets,
     longTexts,
     names,
-    metrics,
+    metrics: noMetrics,
     models,
     toolServers,
     writer: new StreamWriter(database),

@@ -9,15 +9,9 @@ import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, requestOf, type Engine } from '../support/engine.ts';
 import { longTexts } from '../support/long-texts.ts';
 import { secrets } from '../support/world.ts';
+import { noMetrics } from '../support/no-metrics.ts';
 
 const found = 'mcp__rooms__zz_cancel_booking';
-const metrics = {
-  modelTurn: () => undefined,
-  toolCall: () => undefined,
-  toolMisfit: () => undefined,
-  workflowStart: () => undefined,
-  workflowSignal: () => undefined,
-};
 const requests: ModelRequest[] = [];
 /** Searches for a tool with an address in the query. */
 const models: ModelGateway = {
@@ -59,7 +53,7 @@ beforeAll(async () => {
   const { database, unitOfWork } = engine.database;
   const writer = new StreamWriter(database);
   const names = { find: () => Promise.reject(new Error('no recogniser')) };
-  const deps = { database, unitOfWork, secrets, longTexts, names, metrics, models, writer };
+  const deps = { database, unitOfWork, secrets, longTexts, names, metrics: noMetrics, models, writer };
   for (const iteration of [0, 1]) {
     const key = { tenantId: engine.world.tenantId, responseId, iteration };
     await new MockActivityEnvironment().run(() => runTurn(deps, key));

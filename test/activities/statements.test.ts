@@ -16,19 +16,12 @@ import { openEngine, requestOf, type Engine } from '../support/engine.ts';
 import { countStatements, type StatementCounter } from '../support/statement-counter.ts';
 import { longTexts } from '../support/long-texts.ts';
 import { secrets } from '../support/world.ts';
+import { noMetrics } from '../support/no-metrics.ts';
 
 let engine: Engine;
 let counter: StatementCounter;
 let stop: () => Promise<unknown>;
 let deps: Parameters<typeof runTurn>[0] & Parameters<typeof runCall>[0];
-
-const metrics = {
-  modelTurn: () => undefined,
-  toolCall: () => undefined,
-  toolMisfit: () => undefined,
-  workflowStart: () => undefined,
-  workflowSignal: () => undefined,
-};
 
 /** Calls one search where it may, then answers in one piece. */
 const models: ModelGateway = {
@@ -62,7 +55,7 @@ beforeAll(async () => {
     models,
     toolServers,
     writer: new StreamWriter(database),
-    metrics,
+    metrics: noMetrics,
   };
   // Opening a connection takes statements of its own.
   await run(await create('warm'));

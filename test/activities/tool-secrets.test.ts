@@ -14,6 +14,7 @@ import {
   type OddToolServer,
 } from '../support/odd-tool-server.ts';
 import { secrets } from '../support/world.ts';
+import { noMetrics } from '../support/no-metrics.ts';
 
 const secret = 'sk-operators-7f3e9b-wombat';
 const base64 = Buffer.from(`user ${secret}`).toString('base64');
@@ -89,18 +90,11 @@ it('a credential that a tool server sends back reaches no item, prompt, stream o
   const calls = names.map((name) => ({ name: `mcp__echo__${name}`, arguments: '{}' }));
   await (await engine.attempt(responseId)).commit({ calls, reason: 'tool_calls' });
   const { database, unitOfWork } = engine.database;
-  const metrics = {
-    modelTurn: () => undefined,
-    toolCall: () => undefined,
-    toolMisfit: () => undefined,
-    workflowStart: () => undefined,
-    workflowSignal: () => undefined,
-  };
   const deps = {
     database,
     unitOfWork,
     secrets,
-    metrics,
+    metrics: noMetrics,
     toolServers: gateway,
     longTexts,
     names: { find: () => Promise.resolve([]) },

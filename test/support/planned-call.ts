@@ -6,14 +6,7 @@ import type { CallKey } from '#domain/responses/record/turn-key.ts';
 import type { Engine } from './engine.ts';
 import { longTexts } from './long-texts.ts';
 import { secrets } from './world.ts';
-
-const metrics = {
-  modelTurn: () => undefined,
-  toolCall: () => undefined,
-  toolMisfit: () => undefined,
-  workflowStart: () => undefined,
-  workflowSignal: () => undefined,
-};
+import { noMetrics } from './no-metrics.ts';
 
 /** A response whose model has called the tool `pay` of the server `crm`; nothing has run the call yet. */
 export async function plannedCall(engine: Engine): Promise<CallKey> {
@@ -32,6 +25,6 @@ export function attemptCall(
 ): Promise<{ outcome: string }> {
   const { unitOfWork } = engine.database;
   const names = { find: () => Promise.resolve([]) };
-  const deps = { database, unitOfWork, secrets, toolServers, metrics, names, longTexts };
+  const deps = { database, unitOfWork, secrets, toolServers, metrics: noMetrics, names, longTexts };
   return new MockActivityEnvironment().run(() => runCall(deps, key));
 }

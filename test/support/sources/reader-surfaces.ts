@@ -8,14 +8,7 @@ import { requestOf } from '../engine.ts';
 import { longTexts } from '../long-texts.ts';
 import { secrets } from '../world.ts';
 import type { Person, ReadersWorld } from './readers-world.ts';
-
-const metrics = {
-  modelTurn: () => undefined,
-  toolCall: () => undefined,
-  toolMisfit: () => undefined,
-  workflowStart: () => undefined,
-  workflowSignal: () => undefined,
-};
+import { noMetrics } from '../no-metrics.ts';
 
 const question = 'Which colour has the beacon?';
 
@@ -94,7 +87,7 @@ export async function respond(
     unitOfWork,
     secrets,
     embedders,
-    metrics,
+    metrics: noMetrics,
     longTexts,
     names: { find: () => Promise.resolve([]) },
     toolServers: { call: never, discover: never, endSession: never },
