@@ -11,6 +11,7 @@ import {
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { JsonApi, TooLong } from '../shared/json-api.ts';
+import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint, withoutSlashes } from '../shared/web-url.ts';
 import { People } from './people.ts';
@@ -67,7 +68,10 @@ class ConfluenceSource implements Source {
     if (place.at !== null) {
       query.set('cursor', place.at);
     }
-    const found = await this.#page(`/api/v2/pages?${query.toString()}`, place.at !== null, signal);
+    const found = await laterPage(
+      place.at !== null,
+      this.#api.get(`/api/v2/pages?${query.toString()}`, pages, { signal }),
+    );
     const max = this.#scope.max_documents;
     const { take, ...end } = nextPlace(place, {
       count: found.results.length,
@@ -125,18 +129,6 @@ class ConfluenceSource implements Source {
       url: page.webui === undefined ? null : this.#base + page.webui,
       ...(this.#scope.readers && { readers: await this.#readers.of(page, signal) }),
     };
-  }
-
-  async #page(path: string, isLater: boolean, signal: AbortSignal) {
-    try {
-      return await this.#api.get(path, pages, { signal });
-    } catch (error) {
-      if (isLater && error instanceof SourceFailure && error.code === 'scope_invalid') {
-        // A cursor that the service no longer accepts is a bad request.
-        throw new SourceFailure('cursor_expired', 'The listing has to begin again.', { cause: error });
-      }
-      throw error;
-    }
   }
 
   /** The ids of the spaces; empty: all. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxDocuments } from '../shared/scope-fields.ts';
 import { webUrl } from '../shared/web-url.ts';
 
 export const confluenceScope = z.strictObject({
@@ -16,12 +17,7 @@ export const confluenceScope = z.strictObject({
     .describe(
       'Whether permissions of spaces and restrictions of pages are read; needs a request for each page.',
     ),
-  max_documents: z
-    .int()
-    .min(1)
-    .max(200_000)
-    .default(50_000)
-    .describe('The listing ends after so many pages; then nothing counts as deleted.'),
+  max_documents: maxDocuments('pages'),
 });
 
 export type ConfluenceScope = z.output<typeof confluenceScope>;

@@ -8,6 +8,7 @@ import {
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { JsonApi, type Answer } from '../shared/json-api.ts';
+import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { toDocument, toMarkdown, versionOf } from './document.ts';
@@ -139,14 +140,7 @@ class GithubSource implements Source {
     const tag = state.paging === null ? (known?.etag ?? null) : null;
     const path = `/repos/${name}/issues?${query.toString()}`;
     const headers = tag === null ? {} : { 'if-none-match': tag };
-    try {
-      return await this.#api.seek(path, issues, { signal, headers, absent: [304] });
-    } catch (error) {
-      const isPaging = state.paging !== null && error instanceof SourceFailure;
-      throw isPaging && error.code === 'scope_invalid'
-        ? new SourceFailure('cursor_expired', 'The listing has to begin again.', { cause: error })
-        : error;
-    }
+    return laterPage(state.paging !== null, this.#api.seek(path, issues, { signal, headers, absent: [304] }));
   }
 
   /** Null also for an issue that was moved to another repository. */

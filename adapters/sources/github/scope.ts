@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxDocuments, relistHours } from '../shared/scope-fields.ts';
 import { webUrl } from '../shared/web-url.ts';
 
 export const githubScope = z.strictObject({
@@ -19,20 +20,8 @@ export const githubScope = z.strictObject({
     .default(['issues', 'pull_requests'])
     .describe('What is read, open and closed.'),
   comments: z.boolean().default(true).describe('Whether comments belong to the documents.'),
-  relist_hours: z
-    .int()
-    .min(0)
-    .max(720)
-    .default(24)
-    .describe(
-      'A run lists everything when the last complete listing is older than so many hours, and what has changed otherwise. Deletions are found by complete listings only. 0: each run.',
-    ),
-  max_documents: z
-    .int()
-    .min(1)
-    .max(200_000)
-    .default(50_000)
-    .describe('The listing ends after so many documents; then nothing counts as deleted.'),
+  relist_hours: relistHours('what has changed'),
+  max_documents: maxDocuments('documents'),
 });
 
 export type GithubScope = z.output<typeof githubScope>;

@@ -7,11 +7,12 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
+import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { ItemReader } from './item-reader.ts';
-import type { KindPage, KindReader } from './kind-reader.ts';
-import { beginState, endOf, readState, type ListingState } from './listing-state.ts';
+import type { KindReader } from './kind-reader.ts';
+import { beginState, endOf, readState } from './listing-state.ts';
 import { ProjectApi } from './project-api.ts';
 import { gitlabScope, type GitlabKind, type GitlabScope } from './scope.ts';
 import { WikiReader } from './wiki-reader.ts';
@@ -64,7 +65,7 @@ class GitlabSource implements Source {
     if (kind === undefined || reader === undefined) {
       throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
     }
-    const page = await this.#page(reader, state, signal);
+    const page = await laterPage(state.paging !== null, reader.page(state, signal));
     state.began ||= new Date(Date.parse(page.headers.get('date') ?? '') || Date.now()).toISOString();
     const { paging } = page;
     const following = { ...state, paging, kind: state.kind + (paging === null ? 1 : 0) };
@@ -92,17 +93,6 @@ class GitlabSource implements Source {
   async exists(ref: string, signal: AbortSignal): Promise<boolean> {
     const { reader, id } = this.#read(ref);
     return reader !== undefined && (await reader.exists(id, signal));
-  }
-
-  async #page(reader: KindReader, state: ListingState, signal: AbortSignal): Promise<KindPage> {
-    try {
-      return await reader.page(state, signal);
-    } catch (error) {
-      const isWithin = state.paging !== null && error instanceof SourceFailure;
-      throw isWithin && error.code === 'scope_invalid'
-        ? new SourceFailure('cursor_expired', 'The listing has to begin again.', { cause: error })
-        : error;
-    }
   }
 
   #read(ref: string): { reader: KindReader | undefined; id: string } {

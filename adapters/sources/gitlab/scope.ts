@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxDocuments, relistHours } from '../shared/scope-fields.ts';
 import { webUrl } from '../shared/web-url.ts';
 
 const kinds = z.enum(['issues', 'merge_requests', 'wiki_pages']);
@@ -28,20 +29,8 @@ export const gitlabScope = z.strictObject({
     .boolean()
     .default(false)
     .describe('Whether confidential issues and internal notes are read, where the credential may see them.'),
-  relist_hours: z
-    .int()
-    .min(0)
-    .max(720)
-    .default(24)
-    .describe(
-      'A run lists everything when the last complete listing is older than so many hours, and what has changed otherwise. Deletions are found by complete listings only. 0: each run.',
-    ),
-  max_documents: z
-    .int()
-    .min(1)
-    .max(200_000)
-    .default(50_000)
-    .describe('The listing ends after so many documents; then nothing counts as deleted.'),
+  relist_hours: relistHours('what has changed'),
+  max_documents: maxDocuments('documents'),
 });
 
 export type GitlabScope = z.output<typeof gitlabScope>;

@@ -1,6 +1,7 @@
 import { SourceFailure, type SourceReaders } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
 import { JsonApi } from '../shared/json-api.ts';
+import { laterPage } from '../shared/later-page.ts';
 import { driveFailure, FileRefused } from './failure.ts';
 import { exportType } from './formats.ts';
 import { toReaders } from './readers.ts';
@@ -40,14 +41,14 @@ export class DriveClient {
   files(pageToken: string | null, signal: AbortSignal) {
     const fields = `nextPageToken,incompleteSearch,files(${fileFields(this.#scope.readers)})`;
     const query = this.#query({ pageSize, fields, pageToken }, 'files');
-    return paged(pageToken !== null, this.#api.get(`/files?${query.toString()}`, files, { signal }));
+    return laterPage(pageToken !== null, this.#api.get(`/files?${query.toString()}`, files, { signal }));
   }
 
   changes(pageToken: string, signal: AbortSignal) {
     const members = `changeType,removed,fileId,file(${fileFields(this.#scope.readers)})`;
     const fields = `nextPageToken,newStartPageToken,changes(${members})`;
     const query = this.#query({ pageSize, fields, pageToken, includeRemoved: 'true' }, 'changes');
-    return paged(true, this.#api.get(`/changes?${query.toString()}`, changes, { signal }));
+    return laterPage(true, this.#api.get(`/changes?${query.toString()}`, changes, { signal }));
   }
 
   file(id: string, signal: AbortSignal): Promise<DriveFile | null> {
@@ -113,16 +114,5 @@ export class DriveClient {
       query.set('driveId', drive);
     }
     return query;
-  }
-}
-
-/** A token that is no longer accepted is a bad request, or gone. */
-async function paged<T>(hasToken: boolean, answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw hasToken && error instanceof SourceFailure && error.code === 'scope_invalid'
-      ? new SourceFailure('cursor_expired', 'The listing has to begin again.', { cause: error })
-      : error;
   }
 }

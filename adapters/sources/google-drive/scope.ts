@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxDocuments } from '../shared/scope-fields.ts';
 import { webUrl } from '../shared/web-url.ts';
 
 export const googleDriveScope = z.strictObject({
@@ -15,12 +16,7 @@ export const googleDriveScope = z.strictObject({
     .describe(
       'Whether a file that anyone with its link may read counts as readable by everybody. Otherwise only a file that anyone may find does.',
     ),
-  max_documents: z
-    .int()
-    .min(1)
-    .max(500_000)
-    .default(100_000)
-    .describe('The listing ends after so many files; then nothing counts as deleted.'),
+  max_documents: maxDocuments('files', { max: 500_000, preset: 100_000 }),
 });
 
 export type GoogleDriveScope = z.output<typeof googleDriveScope>;

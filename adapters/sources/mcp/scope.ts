@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxDocuments } from '../shared/scope-fields.ts';
 
 export const mcpScope = z.strictObject({
   url: z
@@ -16,12 +17,7 @@ export const mcpScope = z.strictObject({
     .describe(
       'Only resources whose URI fits one of these patterns; * stands for any characters. Empty: all.',
     ),
-  max_documents: z
-    .int()
-    .min(1)
-    .max(100_000)
-    .default(10_000)
-    .describe('The listing ends after so many resources; then nothing counts as deleted.'),
+  max_documents: maxDocuments('resources', { max: 100_000, preset: 10_000 }),
 });
 
 export type McpScope = z.output<typeof mcpScope>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxDocuments, relistHours } from '../shared/scope-fields.ts';
 import { webUrl } from '../shared/web-url.ts';
 
 export const slackScope = z.strictObject({
@@ -16,20 +17,8 @@ export const slackScope = z.strictObject({
     .max(3_650)
     .default(365)
     .describe('Messages that are older are not read; a thread is as old as its first message.'),
-  relist_hours: z
-    .int()
-    .min(0)
-    .max(720)
-    .default(24)
-    .describe(
-      'A run lists everything when the last complete listing is older than so many hours, and the last seven days otherwise. Deletions are found by complete listings only. 0: each run.',
-    ),
-  max_documents: z
-    .int()
-    .min(1)
-    .max(200_000)
-    .default(50_000)
-    .describe('The listing ends after so many documents; then nothing counts as deleted.'),
+  relist_hours: relistHours('the last seven days'),
+  max_documents: maxDocuments('documents'),
 });
 
 export type SlackScope = z.output<typeof slackScope>;
