@@ -11,15 +11,15 @@ import {
   spaceOfHandle,
 } from '#domain/capabilities/connections/complete-authorization.ts';
 import type { ConnectionSettings } from '#domain/capabilities/connections/connection-parts.ts';
-import { noAttempt } from '#domain/capabilities/connections/locate-attempt.ts';
 import type { ShownConnection } from '#domain/capabilities/connections/read-connection.ts';
 import { saveOrRevoke } from '#domain/capabilities/connections/save-or-revoke.ts';
 import { revokeWithdrawn } from '#domain/capabilities/connections/revoke-withdrawn.ts';
 import { disconnect } from '#domain/capabilities/connections/withdraw-connections.ts';
-import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
-import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
+import { spaceOfServer } from '#domain/capabilities/tools/find-server.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { publicUrl } from './rest/v1/sign-in/routes.ts';
+import { whileConnected } from './while-connected.ts';
 
 export function connectionSettings({ config }: Pick<GatewayDependencies, 'config'>): ConnectionSettings {
   return { apiUrl: `${publicUrl(config)}/api`, redirectUris: config.MCP_AUTH_REDIRECT_URIS };
@@ -32,21 +32,15 @@ export async function initiateConnection(
   input: BeginAuthorization,
 ): Promise<{ popupUrl: string; expiresAt: Date }> {
   const settings = connectionSettings(deps);
-  const { spaceId, ...plan } = await request.inContext(
-    async (em) => {
-      const server = await em.findOne(McpServer, { id: input.serverId });
-      if (server === null) {
-        throw notFound('mcp_server_not_found');
-      }
-      return server.spaceId;
-    },
+  const plan = await request.inContext(
+    (em) => spaceOfServer(em, input.serverId),
     (ctx) => planAuthorization(ctx, settings, input),
   );
   const prepared = await inPlace(deps, request, (signal) =>
-    prepareAuthorization(deps, settings, { spaceId, ...plan }, signal),
+    prepareAuthorization(deps, settings, plan, signal),
   );
-  const { nonce, expiresAt } = await request.inContext(spaceId, (ctx) =>
-    storeAttempt(ctx, settings, { spaceId, ...plan }, prepared),
+  const { nonce, expiresAt } = await request.inContext(plan.spaceId, (ctx) =>
+    storeAttempt(ctx, settings, plan, prepared),
   );
   const popupUrl = new URL(`${settings.apiUrl}/v1/mcp-auth/start`);
   popupUrl.searchParams.set('nonce', nonce);
@@ -59,22 +53,14 @@ export async function completeConnection(
   request: FastifyRequest,
   input: { handle: string },
 ): Promise<ShownConnection> {
-  let spaceId = '';
   const claimed = await request.inContext(
-    async (em) => {
-      const found = await spaceOfHandle({ em, secrets: deps.secrets }, input.handle);
-      if (found === null) {
-        throw noAttempt();
-      }
-      spaceId = found;
-      return found;
-    },
+    (em) => spaceOfHandle({ em, secrets: deps.secrets }, input.handle),
     (ctx) => claimCode(ctx, input),
   );
   // Goes on when the client disconnects: the code is used up, and its tokens would be lost.
   const signal = AbortSignal.timeout(exchangeMs);
   const tokens = await exchangeCode(deps, claimed, { signal, requestId: request.id });
-  return saveOrRevoke(deps, claimed, tokens, (save) => request.inContext(spaceId, save));
+  return saveOrRevoke(deps, claimed, tokens, (save) => request.inContext(claimed.spaceId, save));
 }
 
 /** Ends a connection: its tokens are revoked at once where the authorization server answers, else by a later sweep. */
@@ -101,18 +87,12 @@ async function inPlace<T>(
   request: FastifyRequest,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { socket } = request.raw;
-  const stop = new AbortController();
-  const leave = () => stop.abort(new DomainError('request_timeout', 'The client has disconnected.'));
-  socket.once('close', leave);
-  try {
-    const { tenantId } = request.identity;
-    const result = await checkPlaces.run<T | typeof late>(tenantId, stop.signal, work, late);
-    if (result === late) {
-      throw new DomainError('authorization_failed', 'The authorization server has not answered in time.');
-    }
-    return result;
-  } finally {
-    socket.off('close', leave);
+  const { tenantId } = request.identity;
+  const result = await whileConnected(request, (left) =>
+    checkPlaces.run<T | typeof late>(tenantId, left, work, late),
+  );
+  if (result === late) {
+    throw new DomainError('authorization_failed', 'The authorization server has not answered in time.');
   }
+  return result;
 }

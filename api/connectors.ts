@@ -8,6 +8,7 @@ import type { SourceUse } from '#domain/knowledge/connectors/source-providers.ts
 import { updateConnector } from '#domain/knowledge/connectors/update-connector.ts';
 import type { GatewayDependencies } from './compose.ts';
 import type { CreateConnectorBody, UpdateConnectorBody } from './contract/connectors.ts';
+import { whileConnected } from './while-connected.ts';
 
 type Parts = Pick<GatewayDependencies, 'sources' | 'checkPlaces'>;
 
@@ -83,10 +84,6 @@ async function checkSource(
   request: FastifyRequest,
   use: SourceUse,
 ): Promise<CheckResult> {
-  const { socket } = request.raw;
-  const stop = new AbortController();
-  const leave = () => stop.abort(new DomainError('request_timeout', 'The client has disconnected.'));
-  socket.once('close', leave);
   const probe = (signal: AbortSignal) =>
     probeSource(sources, use, signal).catch((error: unknown) => {
       if (!signal.aborted) {
@@ -94,9 +91,5 @@ async function checkSource(
       }
       return faulty;
     });
-  try {
-    return await checkPlaces.run(use.tenantId, stop.signal, probe, late);
-  } finally {
-    socket.off('close', leave);
-  }
+  return whileConnected(request, (left) => checkPlaces.run(use.tenantId, left, probe, late));
 }

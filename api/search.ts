@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { KnowledgeQuery } from '#domain/knowledge/search/search-knowledge.ts';
 import type { CallerAccess } from '#domain/knowledge/search/search-space.ts';
 import type { GatewayDependencies } from './compose.ts';
 import type { SearchBody } from './contract/search.ts';
 import type { SearchPlace } from './limits/search-place.ts';
+import { whileConnected } from './while-connected.ts';
 
 /** Runs a search of the request's caller when it is its turn; it ends when the client disconnects. */
 export async function searchAs<T>(
@@ -13,24 +13,17 @@ export async function searchAs<T>(
   request: FastifyRequest,
   search: (access: CallerAccess) => Promise<T>,
 ): Promise<T> {
-  const { socket } = request.raw;
-  const stop = new AbortController();
-  const { signal } = stop;
-  const leave = () => stop.abort(new DomainError('request_timeout', 'The client has disconnected.'));
-  socket.once('close', leave);
-  try {
-    const { tenantId, principalId } = request.identity;
-    return await searchPlaces.run(tenantId, signal, (place) =>
+  const { tenantId, principalId } = request.identity;
+  return whileConnected(request, (signal) =>
+    searchPlaces.run(tenantId, signal, (place) =>
       search({
         principalId,
         embedders: embedders && embeddingOutside(place, embedders),
         signal,
         inContext: (spaceId, work) => place.inside(() => request.inContext(spaceId, work)),
       }),
-    );
-  } finally {
-    socket.off('close', leave);
-  }
+    ),
+  );
 }
 
 /** A vendor may take seconds. */

@@ -1,4 +1,3 @@
-import { authorizeOwner } from './authorize-owner.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
@@ -11,6 +10,7 @@ import { connectionEvent } from './attempt-event.ts';
 import { hashFor, newNonce } from './attempt-secrets.ts';
 import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
 import { AuthorizationFailure, type AuthorizationTarget } from './authorization-servers.ts';
+import { authorizeOwner } from './authorize-owner.ts';
 import { chooseClient, retireClient } from './choose-client.ts';
 import { callbackUri, ownPage, type ConnectionParts, type ConnectionSettings } from './connection-parts.ts';
 import { failAttempt } from './end-attempt.ts';

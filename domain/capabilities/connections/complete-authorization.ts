@@ -1,4 +1,3 @@
-import { authorizeOwner } from './authorize-owner.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
@@ -11,6 +10,7 @@ import { lockServer } from '#domain/capabilities/tools/find-server.ts';
 import { connectionEvent } from './attempt-event.ts';
 import { hashFor } from './attempt-secrets.ts';
 import { AuthorizationAttempt, attemptPlace } from './authorization-attempt.entity.ts';
+import { authorizeOwner } from './authorize-owner.ts';
 import {
   AuthorizationFailure,
   type AuthorizationCode,
@@ -35,6 +35,7 @@ export interface ClaimedCode {
   /** Of the connection that its tokens make. */
   connectionId: string;
   tenantId: string;
+  spaceId: string;
   clientId: string | null;
   grant: Grant;
   code: AuthorizationCode;
@@ -46,13 +47,17 @@ export type NewTokens = IssuedTokens & Pick<Grant, 'dpopKey'> & { lifetime: Toke
 /** Longer than the exchange, and the retries of what stores its tokens. */
 const exchangeMs = 60_000;
 
-/** The space of the attempt that a handle belongs to; null for a handle of none. */
+/** The space of the attempt that a handle belongs to. @throws `authorization_attempt_not_found` */
 export async function spaceOfHandle(
   { em, secrets }: Pick<Context, 'em' | 'secrets'>,
   handle: string,
-): Promise<string | null> {
+): Promise<string> {
   const handleHash = hashFor(secrets, 'handle', handle);
-  return (await em.findOne(AuthorizationAttempt, { handleHash }))?.spaceId ?? null;
+  const attempt = await em.findOne(AuthorizationAttempt, { handleHash });
+  if (attempt === null) {
+    throw noAttempt();
+  }
+  return attempt.spaceId;
 }
 
 /**
@@ -91,11 +96,12 @@ export async function claimCode(ctx: Context, { handle }: { handle: string }): P
   if (taken === 0 || client === null || code === null || codeVerifier === null) {
     throw noAttempt();
   }
-  const { id: attemptId, tenantId, target, callbackUri: redirectUri } = attempt;
+  const { id: attemptId, tenantId, spaceId, target, callbackUri: redirectUri } = attempt;
   return {
     attemptId,
     connectionId: newId(),
     tenantId,
+    spaceId,
     clientId: attempt.clientId ?? null,
     grant: { target, client, dpopKey: null },
     code: { code, codeVerifier, redirectUri, iss: attempt.codeIssuer ?? null },

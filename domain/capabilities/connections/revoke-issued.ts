@@ -1,6 +1,7 @@
 import type { AuthorizationServers, Grant, IssuedTokens } from './authorization-servers.ts';
 
-const revocationMs = 5_000;
+/** Per request to the authorization server. */
+export const revocationMs = 5_000;
 
 /**
  * Revokes tokens that could be given to nobody, as far as the authorization server answers. With the refresh token it

@@ -7,17 +7,14 @@ import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { connectionEvent } from './attempt-event.ts';
 import { AuthorizationFailure, type Grant, type RevocableToken } from './authorization-servers.ts';
-import type { ConnectionParts } from './connection-parts.ts';
+import type { SourceParts } from './connection-parts.ts';
 import type { WithdrawalReason } from './connection-status.ts';
 import { openTokens } from './connection-tokens.ts';
 import { Connection } from './connection.entity.ts';
 import { openClient } from './open-client.ts';
+import { revocationMs } from './revoke-issued.ts';
 import { withdraw } from './withdraw-connections.ts';
 
-type Parts = Pick<ConnectionParts, 'unitOfWork' | 'secrets' | 'authorizationServers'>;
-
-/** Per request to the authorization server. */
-const revocationMs = 5_000;
 const maxTries = 8;
 const retryMs = 60_000;
 
@@ -28,7 +25,7 @@ const retryMs = 60_000;
  * @returns whether that changed anything
  */
 export async function revokeWithdrawn(
-  parts: Parts,
+  parts: SourceParts,
   tenantId: string,
   id: string,
   silent: Set<string> = new Set(),
@@ -51,7 +48,7 @@ export async function revokeWithdrawn(
 
 /** @returns whether no token is left to revoke */
 async function revokeAll(
-  { authorizationServers }: Parts,
+  { authorizationServers }: SourceParts,
   grant: Grant,
   { tokens, silent }: { tokens: readonly RevocableToken[]; silent: Set<string> },
 ): Promise<boolean> {
@@ -80,7 +77,7 @@ interface Ending {
 /** Takes the next try, so that a concurrent round leaves it alone. */
 async function claimRevocation(
   em: EntityManager,
-  parts: Parts,
+  parts: SourceParts,
   { id, silent }: { id: string; silent: ReadonlySet<string> },
 ): Promise<Ending | null> {
   const connection = await em.findOne(Connection, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });

@@ -1,4 +1,3 @@
-import { authorizeOwner } from './authorize-owner.ts';
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Context } from '#domain/foundation/access/context.ts';
@@ -8,6 +7,7 @@ import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { findServer } from '#domain/capabilities/tools/find-server.ts';
 import { connectionEvent } from './attempt-event.ts';
+import { authorizeOwner } from './authorize-owner.ts';
 import type { WithdrawalReason } from './connection-status.ts';
 import { openTokens, sealTokens } from './connection-tokens.ts';
 import { Connection } from './connection.entity.ts';

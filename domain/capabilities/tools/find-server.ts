@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { validate } from 'uuid';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { spaceOf } from '#domain/foundation/access/space-of.ts';
@@ -20,6 +21,15 @@ export function findServer(ctx: Context, serverId: string): Promise<ServerWithTo
 /** Like `findServer`, locked for a change. */
 export function lockServer(ctx: Context, serverId: string): Promise<ServerWithTools> {
   return find(ctx, serverId, LockMode.PESSIMISTIC_WRITE);
+}
+
+/** The space of a server, of which only members learn that it exists. @throws `mcp_server_not_found` */
+export async function spaceOfServer(em: EntityManager, id: string): Promise<string> {
+  const server = await em.findOne(McpServer, { id });
+  if (server === null) {
+    throw notFound('mcp_server_not_found');
+  }
+  return server.spaceId;
 }
 
 async function find(ctx: Context, serverId: string, lockMode: LockMode): Promise<ServerWithTools> {
