@@ -9,6 +9,7 @@ import type { CallTarget, ClaimedCall } from '#domain/responses/calls/claim-call
 import type { McpCallError } from '#domain/responses/record/output-items.ts';
 import type { CallOutcome } from '#domain/responses/calls/commit-call.ts';
 import { truncateResult } from '#domain/responses/store/truncate-result.ts';
+import { saveListedTools } from '#domain/capabilities/connections/listed-tools.ts';
 import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import {
   ToolServerFailure,
@@ -75,8 +76,12 @@ export async function callServer(
     }
     case 'changed': {
       const { tools } = reply;
-      if (target.server.connection?.ownerId != null) {
+      const { connection } = target.server;
+      if (connection?.ownerId != null) {
         // Another person may see other tools: one account's list does not change what all are offered.
+        await commitWithRetry(() =>
+          deps.unitOfWork.inTenant(call.tenantId, (em) => saveListedTools(em, connection, tools)),
+        );
         return target.again ? unknownOutcome() : withheld();
       }
       const askedWith = { credentialId: target.server.stored?.credentialId ?? null };

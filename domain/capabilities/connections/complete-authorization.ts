@@ -190,10 +190,8 @@ export async function saveConnection(
   if (!(await closeAttempt(em, attempt.id))) {
     throw noAttempt();
   }
-  // The tools of a personal server are read with the account of the first person: others may see other tools.
-  if (ownerId === null || server.status !== 'connected') {
-    await enqueueDiscovery(ctx, server, caller.principalId);
-  }
+  // What a personal server offers is read with the first account; each later one is listed for its owner alone.
+  await enqueueDiscovery(ctx, server, { accountOnly: ownerId !== null && server.status === 'connected' });
   await recordEvent(em, caller, connectionEvent('security.mcp_auth_granted', attempt));
   return shownConnection(server, connection, null);
 }
