@@ -193,6 +193,22 @@ describe('connecting an account', () => {
     expect(await connectionOf(serverId, ben.apiKey)).toMatchObject({ status: 'connected' });
   });
 
+  it('is for every member that may call tools: of their own account, not of the shared one', async () => {
+    const serverId = await registerServer();
+    const { apiKey, principalId } = await addMember(database.unitOfWork, world);
+    await connectAs(serverId, apiKey);
+    expect(await connectionOf(serverId, apiKey)).toMatchObject({ status: 'connected' });
+    const { rows } = await admin.query('select owner_id from mcp_connections where server_id = $1', [
+      serverId,
+    ]);
+    expect(rows).toEqual([{ owner_id: principalId }]);
+    expect(await disconnect(serverId, apiKey)).toMatchObject({ status: 200 });
+    expect(await initiate(await registerServer('shared'), apiKey)).toMatchObject({
+      status: 403,
+      body: { error: { missing_permission: 'mcp_servers.update' } },
+    });
+  });
+
   it('connects the space at a shared server', async () => {
     const serverId = await registerServer('shared');
     const ann = await addMember(database.unitOfWork, world, { spaceRole: 'space_admin' });
@@ -246,11 +262,10 @@ describe('connecting an account', () => {
 
   it('is refused without the permission, for other redirect addresses, and at servers without connections', async () => {
     const serverId = await registerServer();
-    const { apiKey } = await addMember(database.unitOfWork, world);
-    expect(await initiate(serverId, apiKey)).toMatchObject({
-      status: 403,
-      body: { error: { missing_permission: 'mcp_servers.connect' } },
-    });
+    const { apiKey } = await addMember(database.unitOfWork, world, { spaceRole: 'space_viewer' });
+    const refused = { status: 403, body: { error: { missing_permission: 'tools.execute' } } };
+    expect(await initiate(serverId, apiKey)).toMatchObject(refused);
+    expect(await disconnect(serverId, apiKey)).toMatchObject(refused);
     for (const uri of [
       `${done}/`,
       `${done}?x=1`,

@@ -59,7 +59,7 @@ export async function planAuthorization(
   settings: ConnectionSettings,
   input: BeginAuthorization,
 ): Promise<AuthorizationPlan> {
-  authorize(ctx.caller, 'mcp_servers.connect');
+  authorize(ctx.caller, 'tools.execute');
   const { server } = await findServer(ctx, input.serverId);
   const { redirectUri } = input;
   if (redirectUri !== ownPage(settings) && !settings.redirectUris.includes(redirectUri)) {
@@ -132,7 +132,7 @@ export async function storeAttempt(
   plan: AuthorizationPlan,
   { target, clientId, scope }: PreparedAuthorization,
 ): Promise<{ nonce: string; expiresAt: Date }> {
-  authorize(ctx.caller, 'mcp_servers.connect');
+  authorize(ctx.caller, 'tools.execute');
   const { caller, em, secrets } = ctx;
   const { server } = await findServer(ctx, plan.serverId);
   const { clientCredentialId, ownerId, spaceId, serverId, tenantId } = plan;

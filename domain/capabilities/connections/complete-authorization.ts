@@ -67,7 +67,7 @@ export async function spaceOfHandle(
  */
 export async function claimCode(ctx: Context, { handle }: { handle: string }): Promise<ClaimedCode> {
   const { caller, em, secrets } = ctx;
-  authorize(caller, 'mcp_servers.connect');
+  authorize(caller, 'tools.execute');
   const handleHash = hashFor(secrets, 'handle', handle);
   const now = await databaseNow(em);
   const attempt = await em.findOne(AuthorizationAttempt, {
@@ -145,7 +145,7 @@ export async function saveConnection(
   tokens: NewTokens,
 ): Promise<ShownConnection> {
   const { caller, em } = ctx;
-  authorize(caller, 'mcp_servers.connect');
+  authorize(caller, 'tools.execute');
   const attempt = await em.findOne(AuthorizationAttempt, { id: claimed.attemptId });
   if (attempt === null) {
     throw noAttempt();
