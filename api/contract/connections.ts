@@ -51,6 +51,11 @@ export const callbackQuery = z.object({
 
 export const doneQuery = z.strictObject({ handle: short, error: short });
 
+export const connectQuery = z.strictObject({
+  server_id: uuid,
+  elicitation_id: z.string().max(200).optional(),
+});
+
 export const finishedPopup = z.strictObject({ redirect_url: z.string() });
 
 export const popupPage = z.string();

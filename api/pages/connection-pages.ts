@@ -62,7 +62,7 @@ export function donePage(error: string | null): string {
   ]);
 }
 
-function page(title: string, body: string[]): string {
+export function page(title: string, body: string[]): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title><style>${style}</style></head><body><h1>${escaped(title)}</h1>${body.join('')}</body></html>`;
 }
 

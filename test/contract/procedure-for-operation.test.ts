@@ -28,6 +28,7 @@ const exceptions: Record<string, string> = {
   openConnectionPopup: 'a browser opens it',
   finishConnectionPopup: 'a browser opens it',
   endConnectionPopup: 'a browser opens it',
+  showConnectPage: 'a browser opens it',
   getClientDocument: 'authorization servers fetch it',
   refreshServer: 'it answers 202; toolServers.discover asks for the same',
   changeSpaceEmbedding: 'it answers 202; spaceEmbedding.change does the same',

@@ -15,6 +15,11 @@ import { ResponsesClient } from '../support/responses-client.ts';
 import { openToolWorld, type Server, type ToolWorld } from '../support/tool-world.ts';
 import { addMember, secrets } from '../support/world.ts';
 
+interface Elicitation {
+  elicitation_id: string;
+  url: string;
+}
+
 const tool = (script: string, name = `mcp__docs__${script}`) => ({
   name: script,
   text: 'Done.',
@@ -113,8 +118,20 @@ describe('a tool server that is authorized by each person', () => {
       status: 'failed',
       error: {
         code: 'authorization_required',
-        elicitation: { mode: 'url', url: `/v1/mcp-auth/${server.mcp_server_config_id}/initiate` },
+        elicitation: { mode: 'url', elicitation_id: expect.stringMatching(/^mcp_/) },
       },
+    });
+    const { elicitation } = (refused as unknown as { error: { elicitation: Elicitation } }).error;
+    const url = new URL(elicitation.url);
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      server_id: server.mcp_server_config_id,
+      elicitation_id: elicitation.elicitation_id,
+    });
+    const page = await new Popup(sendOver(gateway)).open(url.href);
+    expect(page).toMatchObject({ status: 200, text: expect.stringContaining('Connect an account') });
+    const again = await ask('note', ben.apiKey);
+    expect(again).not.toMatchObject({
+      error: { elicitation: { elicitation_id: elicitation.elicitation_id } },
     });
     expect(docs.calls).toEqual([]);
     await connect(ben.apiKey, { account: 'ben' });
@@ -187,9 +204,9 @@ describe('a tool server that is authorized by each person', () => {
     await Promise.all(tools.stack.workers.filter((worker) => worker !== dead).map((worker) => worker.kill()));
     await Promise.all([tools.stack.start('worker'), tools.stack.start('worker')]);
     await tools.admin.query('update mcp_connections set lease_until = now() where lease_until is not null');
-    // The call was started, and nobody knows how far its worker came.
-    expect(await asked).toMatchObject({ error: { code: 'tool_outcome_unknown' } });
-    // The token was rotated by the answer that was lost: the server ends the grant, and the person connects again.
+    // The token was rotated by the answer that was lost: the server ends the grant, and the person connects again. The
+    // call itself was not started.
+    expect(await asked).toMatchObject({ error: { code: 'authorization_required' } });
     expect(await ask('whoami', jan.apiKey)).toMatchObject({ error: { code: 'authorization_required' } });
     expect(await statusOf(jan.apiKey)).toBe('auth_expired');
     expect(authorization.tokenRequests.slice(before).map(({ error }) => error)).toEqual([

@@ -18,6 +18,7 @@ export const ofPopups = [
   'openConnectionPopup',
   'finishConnectionPopup',
   'endConnectionPopup',
+  'showConnectPage',
   'getClientDocument',
 ] as const;
 
@@ -176,6 +177,7 @@ export function connectionCalls(maker: Maker): Record<string, (place: Place) => 
       };
     },
     endConnectionPopup: async () => ({ method: 'GET', path: '/v1/mcp-auth/done' }),
+    showConnectPage: async () => ({ method: 'GET', path: `/v1/mcp-auth/connect?server_id=${newId()}` }),
     getClientDocument: async () => ({ method: 'GET', path: '/v1/mcp-auth/client.json' }),
   };
 }

@@ -6,6 +6,7 @@ import type { GatewayDependencies } from '#api/compose.ts';
 import { connectionSettings } from '#api/connections.ts';
 import { errorResponses } from '#api/contract/common.ts';
 import * as contract from '#api/contract/connections.ts';
+import { connectPage } from '#api/pages/connect-page.ts';
 import { donePage, questionPage, sendPage } from '#api/pages/connection-pages.ts';
 import type { SignInLimits } from '#api/limits/sign-in-limits.ts';
 import { clientDocument } from '#domain/capabilities/connections/client-metadata.ts';
@@ -126,6 +127,23 @@ export function connectionPopupRoutes(deps: GatewayDependencies, limits: SignInL
         },
       },
       async (request, reply) => sendPage(reply, donePage(request.query.error ?? null)),
+    );
+
+    app.get(
+      '/mcp-auth/connect',
+      {
+        config: { public: 'a static page', audit: { none: 'reads' }, sendsFile: pages },
+        schema: {
+          tags,
+          operationId: 'showConnectPage',
+          summary: 'Say how to connect the account that a call needs',
+          description: 'The url of an elicitation. It asks for no credential, and begins nothing by itself.',
+          querystring: contract.connectQuery,
+          security: [],
+          response: { 200: contract.popupPage, ...errorResponses },
+        },
+      },
+      async (request, reply) => sendPage(reply, connectPage(request.query.server_id)),
     );
 
     app.get(
