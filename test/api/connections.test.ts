@@ -130,7 +130,8 @@ describe('connecting an account', () => {
     expect(page.status).toBe(200);
     expect(page.text).toContain('Tickets &amp; &lt;Co&gt;');
     expect(page.text).toContain('tools.read');
-    expect(page.text).toContain('login.example.com');
+    expect(page.text).toContain('sign in at <code>login.example.com</code>');
+    expect(page.text).toContain('<code>https://tools.example.com/mcp</code>');
     expect(page.headers['content-security-policy']).toContain("frame-ancestors 'none'");
     expect(page.headers['x-frame-options']).toBe('DENY');
     expect(page.headers['cache-control']).toBe('no-store');
@@ -365,6 +366,45 @@ describe('a connection', () => {
     expect(await patch({ connection_mode: 'none', credential_id: body.data.id })).toMatchObject({
       status: 200,
     });
+  });
+
+  it('is asked for the resource of its own server alone; an application id needs the permission for credentials', async () => {
+    const serverId = await registerServer();
+    const path = `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}`;
+    const update = (resource: string, apiKey = world.apiKey) =>
+      gateway.send({ method: 'PATCH', path, apiKey, body: { connection_resource: resource } });
+    for (const resource of [
+      'https://tools.example.com/mcp/',
+      'https://tools.example.com',
+      'https://tools.example.com/',
+    ]) {
+      expect(await update(resource), resource).toMatchObject({ status: 200 });
+    }
+    for (const resource of [
+      'https://other.example.com/mcp',
+      'http://tools.example.com/mcp',
+      'https://tools.example.com.evil.example/mcp',
+      'https://tools.example.com@evil.example/mcp',
+      'https://user@tools.example.com/mcp',
+      '//tools.example.com/mcp',
+      'tools',
+    ]) {
+      expect(await update(resource), resource).toMatchObject({
+        status: 422,
+        body: { error: { param: 'connection_resource' } },
+      });
+    }
+    const { apiKey } = await addMember(database.unitOfWork, world, {
+      spaceRole: 'space_admin',
+      keyPermissions: ['mcp_servers.update', 'tools.execute'],
+    });
+    expect(await update('api://11111111-2222/tools', apiKey)).toMatchObject({
+      status: 403,
+      body: { error: { missing_permission: 'credentials.manage' } },
+    });
+    expect(await update('api://11111111-2222/tools')).toMatchObject({ status: 200 });
+    const page = await new Popup(gateway).open((await initiate(serverId)).body.data.popup_url);
+    expect(page.text).toContain('<code>api://11111111-2222/tools</code>');
   });
 
   it('uses a stored client at its own authorization server alone', async () => {
