@@ -1,5 +1,8 @@
 import type { Client } from 'pg';
-import type { AuthorizationServers } from '#domain/capabilities/connections/authorization-servers.ts';
+import {
+  AuthorizationFailure,
+  type AuthorizationServers,
+} from '#domain/capabilities/connections/authorization-servers.ts';
 import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -653,9 +656,41 @@ describe('the platform as a client', () => {
         status: 403,
       },
     );
-    const again = `/v1/mcp-auth/${await registerServer()}/initiate?register_again=true&redirect_uri=${encodeURIComponent(done)}`;
-    const begun = await gateway.send({ method: 'POST', path: again, apiKey: world.apiKey });
-    expect(begun.status, begun.text).toBe(200);
-    expect(await clients()).toBe(Math.max(before, 1) + 2);
+  });
+
+  it('registers again for callers that may change servers, and keeps its registration until the next one is there', async () => {
+    const serverId = await registerServer();
+    await initiate(serverId);
+    const usable = async () =>
+      (
+        await admin.query<{ id: string }>(
+          'select id from authorization_clients where tenant_id = $1 and rejected_at is null',
+          [world.tenantId],
+        )
+      ).rows;
+    const again = (apiKey = world.apiKey) =>
+      gateway.send({
+        method: 'POST',
+        path: `/v1/mcp-auth/${serverId}/initiate?register_again=true&redirect_uri=${encodeURIComponent(done)}`,
+        apiKey,
+      });
+    const [first] = await usable();
+    expect(await again((await editor()).apiKey)).toMatchObject({
+      status: 403,
+      body: { error: { missing_permission: 'mcp_servers.update' } },
+    });
+    expect(await again()).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } });
+    await admin.query(`update authorization_clients set created_at = now() - interval '2 minutes'`);
+    const { authorizationServers } = gateway.gateway;
+    const { register } = authorizationServers;
+    authorizationServers.register = () =>
+      Promise.reject(new AuthorizationFailure('unreachable', { sent: true }));
+    expect(await again()).toMatchObject({ status: 409 });
+    expect(await usable()).toEqual([first]);
+    authorizationServers.register = register;
+    expect(await again()).toMatchObject({ status: 200 });
+    const [second, ...others] = await usable();
+    expect(others).toEqual([]);
+    expect(second).not.toEqual(first);
   });
 });

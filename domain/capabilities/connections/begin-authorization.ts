@@ -11,7 +11,7 @@ import { hashFor, newNonce } from './attempt-secrets.ts';
 import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
 import { AuthorizationFailure, type AuthorizationTarget } from './authorization-servers.ts';
 import { authorizeOwner } from './authorize-owner.ts';
-import { chooseClient, retireClient } from './choose-client.ts';
+import { chooseClient } from './choose-client.ts';
 import { callbackUri, ownPage, type ConnectionParts, type ConnectionSettings } from './connection-parts.ts';
 import { failAttempt } from './end-attempt.ts';
 import { findConnection, ownerFor } from './find-connection.ts';
@@ -72,6 +72,10 @@ export async function planAuthorization(
   }
   const ownerId = ownerFor(server, ctx.caller.principalId);
   authorizeOwner(ctx.caller, ownerId);
+  if (input.registersAgain) {
+    // The registration is that of the whole tenant.
+    authorize(ctx.caller, 'mcp_servers.update');
+  }
   const known = await findConnection(ctx.em, { serverId: server.id, ownerId });
   return {
     tenantId: server.tenantId,
@@ -102,11 +106,11 @@ export async function prepareAuthorization(
     const { tenantId, url, challenge } = plan;
     const found = await parts.authorizationServers.discover({ tenantId, url, challenge }, signal);
     const target = plan.resource === null ? found : { ...found, resource: plan.resource };
-    if (plan.registersAgain) {
-      await retireClient(parts, settings, target);
-    }
+    const { registersAgain } = plan;
     const clientId =
-      plan.clientCredentialId === null ? await chooseClient(parts, settings, target, signal) : null;
+      plan.clientCredentialId === null
+        ? await chooseClient(parts, settings, target, { signal, registersAgain })
+        : null;
     return { target, clientId, scope: unionOf(target.scope, plan.scope) };
   } catch (error) {
     throw error instanceof AuthorizationFailure ? refusalOf(error) : error;
