@@ -37,6 +37,9 @@ export const startQuery = z.strictObject({
   decision: z.enum(['continue', 'cancel']).optional(),
 });
 
+/** Of `issuerKey`. */
+export const issuerParams = z.strictObject({ issuer: z.string().regex(/^[\w-]{22}$/) });
+
 const short = z.string().max(4_096).optional();
 
 /** Not strict: authorization servers add members, which OAuth requires clients to ignore. */

@@ -3,6 +3,12 @@ import {
   AuthorizationFailure,
   type AuthorizationServers,
 } from '#domain/capabilities/connections/authorization-servers.ts';
+import {
+  callbackAt,
+  callbackUri,
+  clientDocumentUrl,
+  issuerKey,
+} from '#domain/capabilities/connections/connection-parts.ts';
 import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -12,6 +18,7 @@ import { sweepOnce } from '../support/sweeps.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, secrets, type World } from '../support/world.ts';
 
+const own = { apiUrl: 'http://127.0.0.1:8080/api', redirectUris: [] };
 const done = 'http://127.0.0.1:8080/api/v1/mcp-auth/done';
 const app = 'https://app.example.com/connected?from=platform';
 
@@ -144,9 +151,10 @@ describe('connecting an account', () => {
     expect(address.origin).toBe('https://login.example.com');
     expect(address.searchParams.get('code_challenge_method')).toBe('S256');
     expect(address.searchParams.get('resource')).toBe('https://tools.example.com/mcp');
-    expect(address.searchParams.get('redirect_uri')).toBe('http://127.0.0.1:8080/api/v1/mcp-auth/callback');
+    const callback = address.searchParams.get('redirect_uri')!;
+    expect(callback).toMatch(/^http:\/\/127\.0\.0\.1:8080\/api\/v1\/mcp-auth\/callback\/[\w-]{22}$/);
     const state = address.searchParams.get('state')!;
-    const back = await popup.comeBack({ state, code: 'the-code' });
+    const back = await popup.comeBack({ state, code: 'the-code' }, callback);
     expect(back.status).toBe(303);
     const end = new URL(back.headers['location']!);
     expect(`${end.origin}${end.pathname}`).toBe(done);
@@ -609,6 +617,18 @@ describe('an attack on the popup', () => {
     expect(await eventsOf(serverId)).toEqual(['started', 'failed issuer_mismatch']);
   });
 
+  it('gains nothing from a code that arrives at the callback of another issuer', async () => {
+    const serverId = await registerServer();
+    for (const callback of [callbackUri(own, 'https://evil.example.com'), callbackAt(own, null)]) {
+      const popup = new Popup(gateway);
+      const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+      const state = address.searchParams.get('state')!;
+      const back = await popup.comeBack({ state, code: 'mixed-up' }, callback);
+      expect(new URL(back.headers['location']!).searchParams.get('error')).toBe('issuer_mismatch');
+      expect(await popup.comeBack({ state, code: 'mixed-up' })).toMatchObject(notThere);
+    }
+  });
+
   it('gains nothing from a handle that is older than a minute, or a popup older than ten', async () => {
     const serverId = await registerServer();
     const handle = await authorize(serverId);
@@ -626,12 +646,18 @@ describe('an attack on the popup', () => {
 
 describe('the platform as a client', () => {
   it('is described at the address that is its client id', async () => {
-    const document = await gateway.send({ method: 'GET', path: '/v1/mcp-auth/client.json' });
-    expect(document.body).toMatchObject({
-      client_id: 'http://127.0.0.1:8080/api/v1/mcp-auth/client.json',
-      redirect_uris: ['http://127.0.0.1:8080/api/v1/mcp-auth/callback'],
-      token_endpoint_auth_method: 'none',
-    });
+    const issuer = 'https://login.example.com';
+    for (const key of [issuerKey(issuer), null]) {
+      const id = clientDocumentUrl(own, key);
+      const path = id.slice(own.apiUrl.length);
+      expect((await gateway.send({ method: 'GET', path })).body).toMatchObject({
+        client_id: id,
+        redirect_uris: [key === null ? callbackAt(own, null) : callbackUri(own, issuer)],
+        token_endpoint_auth_method: 'none',
+      });
+    }
+    const path = '/v1/mcp-auth/clients/no-key/client.json';
+    expect(await gateway.send({ method: 'GET', path })).toMatchObject({ status: 422 });
   });
 
   it('registers once at an authorization server, and again when it was refused there', async () => {

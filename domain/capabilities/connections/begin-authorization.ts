@@ -102,10 +102,12 @@ export async function prepareAuthorization(
   plan: AuthorizationPlan,
   signal: AbortSignal,
 ): Promise<PreparedAuthorization> {
+  let callback = '';
   try {
     const { tenantId, url, challenge } = plan;
     const found = await parts.authorizationServers.discover({ tenantId, url, challenge }, signal);
     const target = plan.resource === null ? found : { ...found, resource: plan.resource };
+    callback = callbackUri(settings, target.issuer);
     const { registersAgain } = plan;
     const clientId =
       plan.clientCredentialId === null
@@ -113,15 +115,16 @@ export async function prepareAuthorization(
         : null;
     return { target, clientId, scope: unionOf(target.scope, plan.scope) };
   } catch (error) {
-    throw error instanceof AuthorizationFailure ? refusalOf(error) : error;
+    throw error instanceof AuthorizationFailure ? refusalOf(error, callback) : error;
   }
 }
 
-function refusalOf({ code }: AuthorizationFailure): DomainError {
+/** @param callback what a client that is registered by hand names as its redirect address */
+function refusalOf({ code }: AuthorizationFailure, callback: string): DomainError {
   return code === 'client_required'
     ? new DomainError(
         'authorization_client_required',
-        'The authorization server registers no clients: store a registered one as a credential and name it as client_credential_id.',
+        `The authorization server registers no clients: register one there for ${callback}, store it as a credential and name it as client_credential_id.`,
       )
     : new DomainError('authorization_failed', `The authorization of this tool server cannot begin: ${code}.`);
 }
@@ -166,7 +169,7 @@ export async function storeAttempt(
     apiKeyId: caller.apiKeyId,
     ownerId,
     redirectUri: plan.redirectUri,
-    callbackUri: callbackUri(settings),
+    callbackUri: callbackUri(settings, target.issuer),
     issuer: target.issuer,
     target,
     scope,

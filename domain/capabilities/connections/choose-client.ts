@@ -7,6 +7,7 @@ import { clientMetadata, hasPublicDocument } from './client-metadata.ts';
 import {
   callbackUri,
   clientDocumentUrl,
+  issuerKey,
   type ConnectionParts,
   type ConnectionSettings,
 } from './connection-parts.ts';
@@ -46,23 +47,20 @@ export async function chooseClient(
     );
   }
   if (target.acceptsClientDocuments && hasPublicDocument(settings)) {
-    const clientId = clientDocumentUrl(settings);
+    const clientId = clientDocumentUrl(settings, issuerKey(target.issuer));
     const client = publicClient(clientId);
     return save(parts, settings, { target, kind: 'metadata_document', client, replaces: known });
   }
   if (!target.registersClients) {
     throw new AuthorizationFailure('client_required', { sent: false });
   }
-  const client = await parts.authorizationServers.register(
-    target,
-    clientMetadata(settings, target.scope),
-    signal,
-  );
+  const client = await parts.authorizationServers.register(target, clientMetadata(settings, target), signal);
   return save(parts, settings, { target, kind: 'dynamic', client, replaces: known });
 }
 
 /**
- * Metadata of a hostile server may name the authorization endpoint of another one, and a token endpoint of its own that
+ * The callback of an issuer guards against codes of other issuers; this guards against an issuer that has another one
+ * issue codes for its own callback. Metadata of a hostile server may name the authorization endpoint of another one, and a token endpoint of its own that
  * would be sent the code of the other. A client that anybody may be is used only where the response says who issued it,
  * or where both endpoints have one origin; a stored client is bound to its token endpoint.
  */
@@ -91,7 +89,7 @@ async function findUsable(
   { tenantId, issuer }: AuthorizationTarget,
 ): Promise<UsableClient | null> {
   return unitOfWork.inTenant(tenantId, async (em) => {
-    const place = [issuer, callbackUri(settings)];
+    const place = [issuer, callbackUri(settings, issuer)];
     // A client whose secret has expired makes room for its successor.
     await em.execute(
       `update authorization_clients set rejected_at = now()
@@ -144,7 +142,7 @@ async function save(
         tenantId,
         id,
         issuer,
-        callbackUri(settings),
+        callbackUri(settings, issuer),
         kind,
         client.clientId,
         client.authMethod,
