@@ -1,3 +1,4 @@
+import { isLoopback } from '#domain/foundation/kernel/is-loopback.ts';
 import type { AuthorizationTarget, ClientMetadata } from './authorization-servers.ts';
 import { callbackAt, callbackUri, clientDocumentUrl, type ConnectionSettings } from './connection-parts.ts';
 
@@ -36,5 +37,5 @@ export function clientDocument(settings: ConnectionSettings, key: string | null)
 /** An authorization server fetches the document, so that it must be able to reach and to trust its address. */
 export function hasPublicDocument(settings: ConnectionSettings): boolean {
   const { protocol, hostname } = new URL(settings.apiUrl);
-  return protocol === 'https:' || hostname === '127.0.0.1' || hostname === 'localhost';
+  return protocol === 'https:' || isLoopback(hostname);
 }
