@@ -8,7 +8,7 @@ import {
   type OAuthClient,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import { isLoopback } from '#domain/foundation/kernel/is-loopback.ts';
-import { requestedScope } from './begin-authorization.ts';
+import { requestedScope } from '#domain/capabilities/connections/scopes.ts';
 import { scopeOf } from './scope.ts';
 import { metadataOf } from './server-metadata.ts';
 import type { Wire } from './wire.ts';

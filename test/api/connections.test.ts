@@ -556,6 +556,25 @@ describe('a scope that the authorization server does not know', () => {
   });
 });
 
+describe('a scope for refresh tokens', () => {
+  it('is shown to the person where it is asked for', async () => {
+    const serverId = await registerServer();
+    const { authorizationServers } = gateway.gateway;
+    const { discover } = authorizationServers;
+    authorizationServers.discover = async (...asked) => {
+      const target = await discover(...asked);
+      return { ...target, metadata: { ...target.metadata, scopes_supported: ['offline_access'] } };
+    };
+    const { popup_url: url } = (await initiate(serverId)).body.data;
+    authorizationServers.discover = discover;
+    const popup = new Popup(gateway);
+    const page = await popup.open(url);
+    expect(page.text).toContain('<code>offline_access</code>');
+    const address = await popup.decide(url, 'continue');
+    expect(address.searchParams.get('scope')).toBe('tools.read offline_access');
+  });
+});
+
 describe('an attack on the popup', () => {
   it('gains nothing from a nonce that another browser has opened, or that was answered', async () => {
     const serverId = await registerServer();

@@ -16,7 +16,7 @@ import { callbackUri, ownPage, type ConnectionParts, type ConnectionSettings } f
 import { failAttempt } from './end-attempt.ts';
 import { findConnection, ownerFor } from './find-connection.ts';
 import { openClient } from './open-client.ts';
-import { unionOf } from './scopes.ts';
+import { requestedScope, unionOf } from './scopes.ts';
 
 const lifetimeMs = 600_000;
 
@@ -113,7 +113,7 @@ export async function prepareAuthorization(
       plan.clientCredentialId === null
         ? await chooseClient(parts, settings, target, { signal, registersAgain })
         : null;
-    return { target, clientId, scope: unionOf(target.scope, plan.scope) };
+    return { target, clientId, scope: requestedScope(target, unionOf(target.scope, plan.scope)) };
   } catch (error) {
     throw error instanceof AuthorizationFailure ? refusalOf(error, callback) : error;
   }
