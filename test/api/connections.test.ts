@@ -1,6 +1,8 @@
 import type { Client } from 'pg';
 import {
   AuthorizationFailure,
+  discoveryMs,
+  requestMs,
   type AuthorizationServers,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import {
@@ -9,8 +11,9 @@ import {
   clientDocumentUrl,
   issuerKey,
 } from '#domain/capabilities/connections/connection-parts.ts';
+import { leaseMs } from '#domain/capabilities/connection-tokens/refresh-lease.ts';
 import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { linkIn, Popup } from '../support/popup.ts';
@@ -553,6 +556,27 @@ describe('a scope that the authorization server does not know', () => {
     await popup.comeBack({ state: address.searchParams.get('state')!, error: 'invalid_scope' });
     const again = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
     expect(again.searchParams.get('scope')).not.toContain('nonsense');
+  });
+});
+
+describe('the wait for an authorization server', () => {
+  it('is as long as discovery and registration may take', async () => {
+    const { authorizationPlaces } = gateway.gateway;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      let ended = false;
+      const { signal } = new AbortController();
+      const begun = authorizationPlaces
+        .run(world.tenantId, signal, () => new Promise<string>(() => undefined), 'late')
+        .finally(() => (ended = true));
+      await vi.advanceTimersByTimeAsync(discoveryMs + requestMs - 1);
+      expect(ended).toBe(false);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await begun).toBe('late');
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(leaseMs).toBeGreaterThan(requestMs);
   });
 });
 

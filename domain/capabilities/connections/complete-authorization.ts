@@ -13,6 +13,7 @@ import { AuthorizationAttempt, attemptPlace } from './authorization-attempt.enti
 import { authorizeOwner } from './authorize-owner.ts';
 import {
   AuthorizationFailure,
+  requestMs,
   type AuthorizationCode,
   type Grant,
   type IssuedTokens,
@@ -44,8 +45,11 @@ export interface ClaimedCode {
 /** Tokens with the key that they are bound to. */
 export type NewTokens = IssuedTokens & Pick<Grant, 'dpopKey'> & { lifetime: TokenLifetime };
 
+/** For which a database that is unavailable delays what stores the tokens. */
+export const savingMs = 15_000;
+
 /** Longer than the exchange, and the retries of what stores its tokens. */
-const exchangeMs = 60_000;
+const exchangeMs = requestMs + 3 * savingMs;
 
 /** The space of the attempt that a handle belongs to. @throws `authorization_attempt_not_found` */
 export async function spaceOfHandle(
