@@ -559,6 +559,29 @@ describe('a scope that the authorization server does not know', () => {
   });
 });
 
+describe('attempts', () => {
+  it('are limited for each person and server, and keep nothing of the authorization server when they have ended', async () => {
+    const serverId = await registerServer();
+    const { apiKey } = await editor();
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      expect((await initiate(serverId, apiKey)).status).toBe(200);
+    }
+    expect(await initiate(serverId, apiKey)).toMatchObject({
+      status: 429,
+      body: { error: { code: 'rate_limited' } },
+    });
+    expect(await initiate(serverId)).toMatchObject({ status: 200 });
+    const { rows } = await admin.query<{ stage: string; kept: boolean }>(
+      `select distinct stage, target <> '{}' as kept from authorization_attempts where server_id = $1 order by 1`,
+      [serverId],
+    );
+    expect(rows).toEqual([
+      { stage: 'begun', kept: true },
+      { stage: 'ended', kept: false },
+    ]);
+  });
+});
+
 describe('the wait for an authorization server', () => {
   it('is as long as discovery and registration may take', async () => {
     const { authorizationPlaces } = gateway.gateway;

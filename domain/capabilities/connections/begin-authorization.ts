@@ -19,6 +19,8 @@ import { openClient } from './open-client.ts';
 import { requestedScope, unionOf } from './scopes.ts';
 
 const lifetimeMs = 600_000;
+/** That one principal may begin at one server while one of them would last. */
+const maxAttempts = 20;
 
 export interface BeginAuthorization {
   serverId: string;
@@ -76,6 +78,7 @@ export async function planAuthorization(
     // The registration is that of the whole tenant.
     authorize(ctx.caller, 'mcp_servers.update');
   }
+  await requireFewAttempts(ctx, server.id);
   const known = await findConnection(ctx.em, { serverId: server.id, ownerId });
   return {
     tenantId: server.tenantId,
@@ -90,6 +93,20 @@ export async function planAuthorization(
     scope: unionOf(known?.grantedScope, known?.requiredScope),
     registersAgain: input.registersAgain,
   };
+}
+
+/** Each attempt stores a row and asks two foreign servers. @throws `rate_limited` */
+async function requireFewAttempts({ em, caller }: Context, serverId: string): Promise<void> {
+  const since = new Date((await databaseNow(em)).getTime() - lifetimeMs);
+  const { principalId: initiatorId } = caller;
+  if (
+    (await em.count(AuthorizationAttempt, { serverId, initiatorId, createdAt: { $gt: since } })) >=
+    maxAttempts
+  ) {
+    throw new DomainError('rate_limited', 'Too many attempts to connect were begun at this tool server.', {
+      retryAfter: 60,
+    });
+  }
 }
 
 /**
