@@ -99,6 +99,10 @@ export const connectedRecord = z
   .strictObject({
     principal_id: uuid.nullable().meta({ description: 'null: the space’s shared connection.' }),
     connected_by: uuid,
+    connected_by_is_member: z.boolean().meta({
+      description:
+        'Whether that principal is active and a member of the space: a shared connection outlives it.',
+    }),
     status: z.enum(connectionStatuses),
     connected_at: timestamp,
   })

@@ -200,6 +200,7 @@ describe('connecting an account', () => {
     expect(Object.keys(list.body.data[0])).toEqual([
       'principal_id',
       'connected_by',
+      'connected_by_is_member',
       'status',
       'connected_at',
     ]);
@@ -333,6 +334,30 @@ describe('a connection', () => {
     expect(await sweep()).toMatchObject({ done: 1, failed: 0 });
     expect(await left(serverId)).toEqual(['connected']);
     expect((await eventsOf(serverId)).at(-1)).toBe('revoked member_removed');
+  });
+
+  it('of a space outlives the membership of the person that made it, which administrators see', async () => {
+    const serverId = await registerServer('shared');
+    const ann = await addMember(database.unitOfWork, world, { spaceRole: 'space_admin' });
+    await connectAs(serverId, ann.apiKey);
+    const list = async () =>
+      (
+        await gateway.send({
+          method: 'GET',
+          path: `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}/connections`,
+          apiKey: world.apiKey,
+        })
+      ).body.data;
+    const shown = { principal_id: null, connected_by: ann.principalId, status: 'connected' };
+    expect(await list()).toMatchObject([{ ...shown, connected_by_is_member: true }]);
+    const removed = await gateway.send({
+      method: 'DELETE',
+      path: `/v1/spaces/${world.spaceId}/members/${await memberOf(ann.principalId)}`,
+      apiKey: world.apiKey,
+    });
+    expect(removed.status, removed.text).toBe(200);
+    expect(await list()).toMatchObject([{ ...shown, connected_by_is_member: false }]);
+    expect(await disconnect(serverId)).toMatchObject({ status: 200 });
   });
 
   it('ends when its server gets another mode, and does not come back with it', async () => {
