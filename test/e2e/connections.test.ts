@@ -81,8 +81,12 @@ async function connect(apiKey: string, decision: Decision, serverId = idOf(serve
 async function ask(script: string, apiKey: string): Promise<ResponseRecord['output'][number]> {
   const client = new ResponsesClient({ ...tools.world, apiKey }, gateway);
   const made = await client.create({ input: { text: 'Do it.' }, model: script }, { prefer: 'wait=30' });
-  if (made.status !== 200) throw new Error(JSON.stringify(made));
-  return made.data.output[0]!;
+  if (made.status > 202) throw new Error(JSON.stringify(made));
+  for (const deadline = Date.now() + 60_000; ; await sleep(200)) {
+    const { data } = made.status === 200 ? made : await client.call(`/${made.data.id}`);
+    if (data.finished_at !== null) return data.output[0]!;
+    if (Date.now() > deadline) throw new Error(JSON.stringify(data));
+  }
 }
 
 async function serverBecomes(status: string, id = idOf(server)): Promise<Server> {
