@@ -1,14 +1,21 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runCall } from '#activities/responses/run-call.ts';
 import { createActivities, type ActivityDependencies } from '#activities/index.ts';
 import { refreshServer } from '#domain/capabilities/tools/refresh-server.ts';
 import { updateServer } from '#domain/capabilities/tools/update-server.ts';
-import type { DiscoveredTool } from '#domain/capabilities/tools/tool-server.ts';
+import {
+  ToolServerFailure,
+  type DiscoveredTool,
+  type ToolServerGateway,
+} from '#domain/capabilities/tools/tool-server.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { readCatalogue } from '#domain/responses/offer/server-catalogue.ts';
 import { connectServer, tool, type Connected } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
-import { addMember } from '../support/world.ts';
+import { longTexts } from '../support/long-texts.ts';
+import { noMetrics } from '../support/no-metrics.ts';
+import { addMember, secrets } from '../support/world.ts';
 
 let engine: Engine;
 let server: Connected;
@@ -69,6 +76,56 @@ async function offersTo(principalId: string) {
   const { tools, withheld } = servers.find(({ slug }) => slug === `p${count}`)!.offers(null);
   return { tools: tools.map((each) => each.tool), withheld };
 }
+
+describe('a call at a personal server', () => {
+  it('is started once its token is fresh, and without one ends with an address to open, of its own', async () => {
+    const started: string[] = [];
+    const toolServers = {
+      prepare: async () => {
+        const { rows } = await engine.admin.query<{ status: string }>('select status from tool_calls');
+        started.push(...rows.map(({ status }) => status));
+      },
+      call: () => Promise.reject(new ToolServerFailure('authorization_required', { sent: false })),
+    } as unknown as ToolServerGateway;
+    const { database, unitOfWork } = engine.database;
+    const names = { find: () => Promise.resolve([]) };
+    const publicUrl = 'https://platform.example.com';
+    const deps = {
+      database,
+      unitOfWork,
+      secrets,
+      toolServers,
+      metrics: noMetrics,
+      names,
+      longTexts,
+      publicUrl,
+    };
+    const id = await engine.create();
+    const calls = [0, 1].map(() => ({ name: `mcp__p${count}__read`, arguments: '{}' }));
+    await (await engine.attempt(id)).commit({ calls, reason: 'tool_calls' });
+    for (const callIndex of [0, 1]) {
+      const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex };
+      await new MockActivityEnvironment().run(() => runCall(deps, key));
+    }
+    expect(started[0]).toBe('planned');
+    const { output } = await engine.record(id);
+    const shown = output.map((item) => (item as unknown as { error: { elicitation: object } }).error);
+    expect(shown).toEqual(
+      output.map((item) =>
+        expect.objectContaining({
+          code: 'authorization_required',
+          elicitation: {
+            mode: 'url',
+            elicitation_id: item.id,
+            url: `${publicUrl}/api/v1/mcp-auth/connect?server_id=${server.serverId}&elicitation_id=${item.id}`,
+            message: expect.any(String),
+          },
+        }),
+      ),
+    );
+    expect(output).toHaveLength(2);
+  });
+});
 
 describe('the tools of a personal server', () => {
   it('stay offered to the others when one account is listed fewer, and are cut for each by its own list', async () => {

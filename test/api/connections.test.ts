@@ -735,6 +735,38 @@ describe('an attack on the popup', () => {
   });
 });
 
+describe('what an attempt and a connection leave in the database', () => {
+  it('is nowhere a code, a token, or what the popup carries', async () => {
+    const dump = async () => {
+      const { rows: tables } = await admin.query<{ name: string }>(
+        `select c.oid::regclass::text as name from pg_class c
+         where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`,
+      );
+      const texts = tables.map(async ({ name }) => {
+        const query = `select coalesce(string_agg(t::text, ' '), '') as text from ${name} t`;
+        return (await admin.query<{ text: string }>(query)).rows[0]!.text;
+      });
+      return (await Promise.all(texts)).join(' ');
+    };
+    const serverId = await registerServer();
+    const popup = new Popup(gateway);
+    const { popup_url: url } = (await initiate(serverId)).body.data;
+    const address = await popup.decide(url, 'continue');
+    const state = address.searchParams.get('state')!;
+    const nonce = new URL(url).searchParams.get('nonce')!;
+    const back = await popup.comeBack({ state, code: 'canary' });
+    const handle = new URL(back.headers['location']!).searchParams.get('handle')!;
+    const cookie = popup.cookie.split('=')[1]!;
+    const secret = ['canary', state, nonce, nonce.split('.')[0]!, handle, cookie];
+    const during = await dump();
+    expect(during).toContain(serverId);
+    expect(secret.filter((each) => during.includes(each))).toEqual([]);
+    expect(await complete(handle)).toMatchObject({ status: 200 });
+    const after = await dump();
+    expect(secret.filter((each) => after.includes(each))).toEqual([]);
+  });
+});
+
 describe('the platform as a client', () => {
   it('is described at the address that is its client id', async () => {
     const issuer = 'https://login.example.com';
