@@ -191,6 +191,7 @@ describe('the cross-tenant functions', () => {
     expect(policies.rows.map(({ name, command }) => `${name} ${command}`)).toEqual([
       'api_keys r',
       'authorization_attempts r',
+      'authorization_clients r',
       'chunks r',
       'collections r',
       'connectors r',
