@@ -9,7 +9,7 @@ import type { CallTarget, ClaimedCall } from '#domain/responses/calls/claim-call
 import type { McpCallError } from '#domain/responses/record/output-items.ts';
 import type { CallOutcome } from '#domain/responses/calls/commit-call.ts';
 import { truncateResult } from '#domain/responses/store/truncate-result.ts';
-import { saveListedTools } from '#domain/capabilities/connections/listed-tools.ts';
+import { saveListedTools } from '#domain/capabilities/tools/listed-tools.ts';
 import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import {
   ToolServerFailure,

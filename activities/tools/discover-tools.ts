@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { saveListedTools } from '#domain/capabilities/connections/listed-tools.ts';
+import { saveListedTools } from '#domain/capabilities/tools/listed-tools.ts';
 import { applyDiscovery, type Discovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { McpTool } from '#domain/capabilities/tools/mcp-tool.entity.ts';

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
-import { listedTools, type ListedTools } from '#domain/capabilities/connections/listed-tools.ts';
+import { listedTools, type ListedTools } from '#domain/capabilities/tools/listed-tools.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { asksApproval, isApproved, type McpTool } from '#domain/capabilities/tools/mcp-tool.entity.ts';
 import type { WithheldTool } from '#domain/responses/record/response-request.ts';

@@ -1,9 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import {
-  schemaHash,
-  type ConnectionIdentity,
-  type DiscoveredTool,
-} from '#domain/capabilities/tools/tool-server.ts';
+import { schemaHash, type ConnectionIdentity, type DiscoveredTool } from './tool-server.ts';
 
 /** Max tools that are stored of one account's list, as of a server's. */
 const maxTools = 512;
