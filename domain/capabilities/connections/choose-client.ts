@@ -60,9 +60,10 @@ export async function chooseClient(
 
 /**
  * The callback of an issuer guards against codes of other issuers; this guards against an issuer that has another one
- * issue codes for its own callback. Metadata of a hostile server may name the authorization endpoint of another one, and a token endpoint of its own that
- * would be sent the code of the other. A client that anybody may be is used only where the response says who issued it,
- * or where both endpoints have one origin; a stored client is bound to its token endpoint.
+ * issue codes for its own callback. Metadata of a hostile server may name the authorization endpoint of another one, and
+ * a token endpoint of its own that would be sent the code of the other. A client that anybody may be is used only where
+ * the response says who issued it, or where both endpoints have one origin; a stored client is bound to its token
+ * endpoint.
  */
 function requireOneOrigin({ metadata }: AuthorizationTarget): void {
   const originOf = (endpoint: unknown) => URL.parse(String(endpoint))?.origin;
