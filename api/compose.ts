@@ -9,7 +9,11 @@ import { createSourceProviders } from '#adapters/sources/create-source-providers
 import { namedRoots } from '#adapters/sources/named-roots.ts';
 import type { SourceProvider } from '#adapters/sources/provider.ts';
 import { providers } from '#adapters/sources/providers.ts';
-import type { AuthorizationServers } from '#domain/capabilities/connections/authorization-servers.ts';
+import {
+  discoveryMs,
+  requestMs,
+  type AuthorizationServers,
+} from '#domain/capabilities/connections/authorization-servers.ts';
 import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
 import { openCredential } from '#domain/capabilities/credentials/open-credential.ts';
 import { createPresidio } from '#adapters/governance/presidio.ts';
@@ -41,7 +45,7 @@ import { createDispatcher, relayPauseMs, startRelay } from '#temporal/dispatcher
 import { pacedDispatcher } from '#temporal/paced-dispatcher.ts';
 import { createWorkflowReader } from '#temporal/workflow-reader.ts';
 import type { OpenStreams } from './sse/response-stream.ts';
-import { CheckPlaces } from './limits/check-places.ts';
+import { CheckPlaces, checkLimits } from './limits/check-places.ts';
 import { SearchPlaces } from './limits/search-places.ts';
 import { StreamHub } from './sse/stream-hub.ts';
 import { StreamPlaces } from './sse/stream-places.ts';
@@ -63,6 +67,8 @@ export interface GatewayDependencies {
   /** Sources of connectors, which the gateway only checks. */
   sources: SourceProviders;
   checkPlaces: CheckPlaces;
+  /** Discovery and registration at authorization servers, before a popup is opened. */
+  authorizationPlaces: CheckPlaces;
   /** Omitted: searches are by keyword. */
   embedders?: Embedders | undefined;
   workflows: WorkflowReader;
@@ -154,6 +160,7 @@ export function assemble(
       providers: sourceProviders,
     }),
     checkPlaces: new CheckPlaces(),
+    authorizationPlaces: new CheckPlaces({ ...checkLimits, totalMs: discoveryMs + requestMs }),
     workflows: createWorkflowReader(client),
     hub,
     telemetry,

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { requestMs } from '#domain/capabilities/connections/authorization-servers.ts';
 import {
   planAuthorization,
   prepareAuthorization,
@@ -58,7 +59,7 @@ export async function completeConnection(
     (ctx) => claimCode(ctx, input),
   );
   // Goes on when the client disconnects: the code is used up, and its tokens would be lost.
-  const signal = AbortSignal.timeout(exchangeMs);
+  const signal = AbortSignal.timeout(requestMs);
   const tokens = await exchangeCode(deps, claimed, { signal, requestId: request.id });
   return saveOrRevoke(deps, claimed, tokens, (save) => request.inContext(claimed.spaceId, save));
 }
@@ -78,18 +79,17 @@ export async function endConnection(
   });
 }
 
-const exchangeMs = 15_000;
 const late = Symbol('late');
 
 /** Bounds the requests to authorization servers by number and time, as those to sources. */
 async function inPlace<T>(
-  { checkPlaces }: GatewayDependencies,
+  { authorizationPlaces }: GatewayDependencies,
   request: FastifyRequest,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { tenantId } = request.identity;
   const result = await whileConnected(request, (left) =>
-    checkPlaces.run<T | typeof late>(tenantId, left, work, late),
+    authorizationPlaces.run<T | typeof late>(tenantId, left, work, late),
   );
   if (result === late) {
     throw new DomainError('authorization_failed', 'The authorization server has not answered in time.');

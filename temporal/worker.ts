@@ -141,6 +141,7 @@ const activities = createActivities({
     stored,
   }),
   embedders: createEmbedders({ ...vendor, builtin: builtinEmbedding }),
+  publicUrl: config.PUBLIC_URL,
   toolServers: createToolServers({
     ...egress,
     shares,

@@ -9,6 +9,7 @@ import type { CallTarget, ClaimedCall } from '#domain/responses/calls/claim-call
 import type { McpCallError } from '#domain/responses/record/output-items.ts';
 import type { CallOutcome } from '#domain/responses/calls/commit-call.ts';
 import { truncateResult } from '#domain/responses/store/truncate-result.ts';
+import { saveListedTools } from '#domain/capabilities/tools/listed-tools.ts';
 import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import {
   ToolServerFailure,
@@ -24,6 +25,8 @@ import type { CallHold } from './with-call-lease.ts';
 
 export interface ServerCallDependencies extends ScreeningDependencies {
   toolServers: ToolServerGateway;
+  /** The gateway's address for browsers; `http://127.0.0.1:8080` when not given. */
+  publicUrl?: string | undefined;
 }
 
 type ServerTarget = Extract<CallTarget, { kind: 'mcp' }>;
@@ -51,7 +54,7 @@ export async function callServer(
   const reply = await reachServer(deps, call, { target, arguments: parsed, hold });
   hitFailpoint('call.after_effect');
   if (reply instanceof ToolServerFailure) {
-    return toFailedOutcome(reply, target);
+    return toFailedOutcome(reply, { target, call, publicUrl: deps.publicUrl });
   }
   switch (reply.kind) {
     case 'unconfirmed':
@@ -75,8 +78,12 @@ export async function callServer(
     }
     case 'changed': {
       const { tools } = reply;
-      if (target.server.connection?.ownerId != null) {
+      const { connection } = target.server;
+      if (connection?.ownerId != null) {
         // Another person may see other tools: one account's list does not change what all are offered.
+        await commitWithRetry(() =>
+          deps.unitOfWork.inTenant(call.tenantId, (em) => saveListedTools(em, connection, tools)),
+        );
         return target.again ? unknownOutcome() : withheld();
       }
       const askedWith = { credentialId: target.server.stored?.credentialId ?? null };
@@ -157,7 +164,14 @@ function sessionOf(deps: ServerCallDependencies, call: ClaimedCall, target: Serv
  * A call that may have reached the tool never just fails: it is repeated if the tool allows it, else its outcome is
  * unknown.
  */
-function toFailedOutcome(failure: ToolServerFailure, target: ServerTarget): CallOutcome {
+function toFailedOutcome(
+  failure: ToolServerFailure,
+  {
+    target,
+    call,
+    publicUrl,
+  }: { target: ServerTarget; call: ClaimedCall; publicUrl: ServerCallDependencies['publicUrl'] },
+): CallOutcome {
   if (failure.sent || target.again) {
     // A person's connection does not come back within the retries.
     if (target.repeatable && failure.code !== 'authorization_required') {
@@ -167,7 +181,7 @@ function toFailedOutcome(failure: ToolServerFailure, target: ServerTarget): Call
   }
   const { connection } = target.server;
   if (failure.code === 'authorization_required' && connection !== undefined) {
-    return failed(authorizationText, authorizationError(connection.serverId));
+    return failed(authorizationText, authorizationError(connection.serverId, { call, publicUrl }));
   }
   const text = 'The tool server could not be reached or refused the call; nothing was done.';
   return failed(text, { type: 'http_error', code: failure.status ?? 0, message: text });
@@ -176,8 +190,20 @@ function toFailedOutcome(failure: ToolServerFailure, target: ServerTarget): Call
 const authorizationText =
   'authorization_required: nobody has connected an account at this tool server for this call, or it lacks a permission there. Nothing was done.';
 
-/** The client begins the authorization at the address, and asks again in a new response. */
-function authorizationError(serverId: string): McpCallError {
+/**
+ * A client of the platform begins the authorization at the server that the address names; any other one opens the
+ * address, whose page says how. The person asks again in a new response.
+ */
+function authorizationError(
+  serverId: string,
+  {
+    call: { itemId },
+    publicUrl = 'http://127.0.0.1:8080',
+  }: { call: ClaimedCall; publicUrl: ServerCallDependencies['publicUrl'] },
+): McpCallError {
+  const url = new URL(`${publicUrl}/api/v1/mcp-auth/connect`);
+  url.searchParams.set('server_id', serverId);
+  url.searchParams.set('elicitation_id', itemId);
   return {
     type: 'mcp_tool_execution_error',
     code: 'authorization_required',
@@ -185,8 +211,8 @@ function authorizationError(serverId: string): McpCallError {
     content: [{ type: 'text', text: authorizationText }],
     elicitation: {
       mode: 'url',
-      elicitation_id: serverId,
-      url: `/v1/mcp-auth/${serverId}/initiate`,
+      elicitation_id: itemId,
+      url: url.href,
       message: 'Connect an account at this tool server, then ask again.',
     },
   };

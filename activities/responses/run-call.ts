@@ -51,14 +51,15 @@ export function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome
 /**
  * A claim that may have been committed is retried: giving it up would leave a call that was never sent as unknown.
  */
-async function claimWithRetry(deps: ResponseStore, key: CallKey, claimant: Claimant): Promise<CallClaim> {
+async function claimWithRetry(deps: CallDependencies, key: CallKey, claimant: Claimant): Promise<CallClaim> {
+  const claim = () => claimCall(deps, key, claimant, (server) => deps.toolServers.prepare(server));
   try {
-    return await claimCall(deps, key, claimant);
+    return await claim();
   } catch (error) {
     if (!claimant.wrote) {
       throw error;
     }
-    return commitWithRetry(() => claimCall(deps, key, claimant));
+    return commitWithRetry(claim);
   }
 }
 

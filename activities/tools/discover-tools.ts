@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { saveListedTools } from '#domain/capabilities/tools/listed-tools.ts';
 import { applyDiscovery, type Discovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { McpTool } from '#domain/capabilities/tools/mcp-tool.entity.ts';
@@ -19,17 +20,19 @@ export interface DiscoveryDependencies {
 /** Discovers a server's tools and applies the result. Idempotent. */
 export async function discoverTools(
   deps: DiscoveryDependencies,
-  { tenantId, serverId, principalId }: DiscoverToolsInput,
+  { tenantId, serverId, principalId, accountOnly }: DiscoverToolsInput,
 ): Promise<DiscoverToolsResult> {
   const { unitOfWork, toolServers } = deps;
   const server = await unitOfWork.inTenant(tenantId, (em) => em.findOne(McpServer, { id: serverId }));
-  const discovery =
-    server === null || server.status === 'disabled'
-      ? null
-      : await ask(toolServers, toSpec(server, principalId ?? server.createdBy));
+  const spec = server === null ? null : toSpec(server, principalId ?? server.createdBy);
+  const discovery = spec === null || server?.status === 'disabled' ? null : await ask(toolServers, spec);
   return unitOfWork.inTenant(tenantId, async (em) => {
+    const account = spec?.connection;
+    if (account != null && account.ownerId !== null && discovery !== null && 'tools' in discovery) {
+      await saveListedTools(em, account, discovery.tools);
+    }
     const after =
-      discovery === null
+      discovery === null || accountOnly === true
         ? null
         : await applyDiscovery(em, serverId, discovery, { credentialId: server?.credentialId ?? null });
     await em.flush();

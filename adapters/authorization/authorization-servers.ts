@@ -1,6 +1,8 @@
 import { validateAuthorizationResponseIssuer } from '@modelcontextprotocol/client';
 import {
   AuthorizationFailure,
+  discoveryMs,
+  requestMs,
   type AuthorizationServers,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { AnswerShares } from '../egress/answer-shares.ts';
@@ -18,9 +20,6 @@ import { newWire, type Wire } from './wire.ts';
 export interface AuthorizationServersOptions extends BoundedFetchOptions {
   shares?: AnswerShares;
 }
-
-const discoveryMs = 30_000;
-const requestMs = 15_000;
 
 /** Joins the OAuth functions of the client packages behind the guarded, bounded fetch. */
 export function createAuthorizationServers(options: AuthorizationServersOptions): AuthorizationServers {

@@ -2,9 +2,9 @@ import { computeScopeUnion, startAuthorization } from '@modelcontextprotocol/cli
 import {
   AuthorizationFailure,
   type AuthorizationRequest,
-  type AuthorizationTarget,
   type BegunAuthorization,
 } from '#domain/capabilities/connections/authorization-servers.ts';
+import { requestedScope } from '#domain/capabilities/connections/scopes.ts';
 import { metadataOf } from './server-metadata.ts';
 
 export async function begin(request: AuthorizationRequest): Promise<BegunAuthorization> {
@@ -28,10 +28,4 @@ export async function begin(request: AuthorizationRequest): Promise<BegunAuthori
     ...(target.resource === null ? {} : { resource: target.resource }),
   });
   return { url: authorizationUrl.href, codeVerifier, scope };
-}
-
-/** Adds the scope of refresh tokens where the server offers it; a request without scopes stays without. */
-export function requestedScope(target: AuthorizationTarget, scope: string | null): string | null {
-  const offered = metadataOf(target).scopes_supported?.includes('offline_access') === true;
-  return scope === null || !offered ? scope : (computeScopeUnion(scope, 'offline_access') ?? null);
 }

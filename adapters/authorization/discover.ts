@@ -47,16 +47,33 @@ export async function discoverTarget(resource: ProtectedResource, wire: Wire): P
     found?.dpop_signing_alg_values_supported,
     metadataOf({ metadata }).dpop_signing_alg_values_supported,
   ];
-  return {
+  const scope = challenge?.scope ?? scopeOf(found?.scopes_supported ?? []);
+  const target: AuthorizationTarget = {
     tenantId,
     issuer: known.issuer,
     resource: found?.resource ?? null,
-    scope: challenge?.scope ?? scopeOf(found?.scopes_supported ?? []),
+    scope,
     dpopAlg: demandsProofs ? dpopAlg(algs) : null,
     acceptsClientDocuments: acceptsClientDocuments === true,
     registersClients: registration !== undefined,
-    metadata,
+    metadata: withScopesOf(metadata, scope),
   };
+  if (JSON.stringify(target).length > maxTarget) {
+    throw new AuthorizationFailure('protocol_error', { sent: true });
+  }
+  return target;
+}
+
+/** Stored with each attempt and connection. */
+const maxTarget = 16_384;
+
+/** Some servers list hundreds of scopes: those that are asked for are all that is read of them. */
+function withScopesOf(metadata: Record<string, unknown>, scope: string | null): Record<string, unknown> {
+  const { scopes_supported: listed } = metadata;
+  const asked = new Set([...(scope ?? '').split(' '), 'offline_access']);
+  return Array.isArray(listed)
+    ? { ...metadata, scopes_supported: listed.filter((each) => asked.has(String(each))) }
+    : metadata;
 }
 
 /** Asks the challenge's address, then those of the path and of the root; null: the resource has no metadata. */

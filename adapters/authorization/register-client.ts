@@ -7,7 +7,8 @@ import {
   type ClientMetadata,
   type OAuthClient,
 } from '#domain/capabilities/connections/authorization-servers.ts';
-import { requestedScope } from './begin-authorization.ts';
+import { isLoopback } from '#domain/foundation/kernel/is-loopback.ts';
+import { requestedScope } from '#domain/capabilities/connections/scopes.ts';
 import { scopeOf } from './scope.ts';
 import { metadataOf } from './server-metadata.ts';
 import type { Wire } from './wire.ts';
@@ -71,7 +72,7 @@ function registeredScope(target: AuthorizationTarget, scope: string | null): str
 /** OpenID Connect Registration: a web application's redirects have https and are not on the person's own machine. */
 function isPublic(redirectUri: string): boolean {
   const { protocol, hostname } = new URL(redirectUri);
-  return protocol === 'https:' && !/^(localhost|127\.|\[::1\])/.test(hostname);
+  return protocol === 'https:' && !isLoopback(hostname);
 }
 
 function isMethod(method: string | undefined): method is ClientAuthMethod {

@@ -22,7 +22,7 @@ interface Request {
 }
 
 export function exchangeCode(request: Request, code: AuthorizationCode): Promise<IssuedTokens> {
-  return issued(async () => {
+  return issued(request, async () => {
     const { issuer, ...shared } = await sharedBy(request);
     return exchangeAuthorization(issuer, {
       ...shared,
@@ -35,14 +35,14 @@ export function exchangeCode(request: Request, code: AuthorizationCode): Promise
 }
 
 export function refreshTokens(request: Request, refreshToken: string): Promise<IssuedTokens> {
-  return issued(async () => {
+  return issued(request, async () => {
     const { issuer, ...shared } = await sharedBy(request);
     return refreshAuthorization(issuer, { ...shared, refreshToken });
   });
 }
 
 export function clientTokens(request: Request, scope: string | null): Promise<IssuedTokens> {
-  return issued(async () => {
+  return issued(request, async () => {
     const { issuer, clientInformation, addClientAuthentication, dpop, ...shared } = await sharedBy(request);
     const never = () => Promise.reject(new Error('A client that acts for itself has no person to redirect.'));
     return fetchToken(
@@ -82,7 +82,7 @@ async function sharedBy({ grant: { target, client, dpopKey }, wire, sessions }: 
 }
 
 /** A lifetime counts from the request: the answer may have been long on its way. */
-async function issued(ask: () => Promise<OAuthTokens>): Promise<IssuedTokens> {
+async function issued({ grant }: Request, ask: () => Promise<OAuthTokens>): Promise<IssuedTokens> {
   const askedAt = Date.now();
-  return toIssuedTokens(await ask(), askedAt);
+  return toIssuedTokens(await ask(), { askedAt, isBound: grant.dpopKey !== null });
 }

@@ -269,6 +269,11 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
         }
       });
     },
+    prepare: async (server) => {
+      if (server.connection !== undefined) {
+        await credentialOf(server, options).catch(() => undefined);
+      }
+    },
     endSession: async (server, stored) => {
       const credential = await credentialOf(server, options);
       const { headers, identity } = credential;

@@ -37,6 +37,9 @@ export const startQuery = z.strictObject({
   decision: z.enum(['continue', 'cancel']).optional(),
 });
 
+/** Of `issuerKey`. */
+export const issuerParams = z.strictObject({ issuer: z.string().regex(/^[\w-]{22}$/) });
+
 const short = z.string().max(4_096).optional();
 
 /** Not strict: authorization servers add members, which OAuth requires clients to ignore. */
@@ -50,6 +53,11 @@ export const callbackQuery = z.object({
 });
 
 export const doneQuery = z.strictObject({ handle: short, error: short });
+
+export const connectQuery = z.strictObject({
+  server_id: uuid,
+  elicitation_id: z.string().max(200).optional(),
+});
 
 export const finishedPopup = z.strictObject({ redirect_url: z.string() });
 
@@ -91,6 +99,10 @@ export const connectedRecord = z
   .strictObject({
     principal_id: uuid.nullable().meta({ description: 'null: the space’s shared connection.' }),
     connected_by: uuid,
+    connected_by_is_member: z.boolean().meta({
+      description:
+        'Whether that principal is active and a member of the space: a shared connection outlives it.',
+    }),
     status: z.enum(connectionStatuses),
     connected_at: timestamp,
   })

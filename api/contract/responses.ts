@@ -212,6 +212,7 @@ export const governanceRecord = z.strictObject({
           'name_taken',
           'not_supported',
           'not_in_skill',
+          'not_in_account',
         ]),
         count: z.int().optional().meta({ description: 'So many tools whose names begin so, before the *.' }),
       }),

@@ -27,12 +27,10 @@ const connectionSettings = {
     description:
       'How calls are authorized with OAuth: with an account of each person, with one for the space, or not (none).',
   }),
-  connection_resource: z
-    .url({ protocol: /^https?$/ })
-    .max(2_048)
-    .nullable()
-    .optional()
-    .meta({ description: 'Resource indicator to send instead of the one in the server’s metadata.' }),
+  connection_resource: z.string().min(1).max(2_048).nullable().optional().meta({
+    description:
+      'Resource indicator to send instead of the one in the server’s metadata: an address of the server’s origin or, with the permission credentials.manage, the id of an application such as api://….',
+  }),
   client_credential_id: uuid.nullable().optional().meta({
     description:
       'A stored credential of kind oauth2_client that is registered with the authorization server; null: the platform registers itself.',

@@ -7,7 +7,7 @@ export interface CheckLimits extends FairLimits {
 }
 
 /** Checks of sources by one gateway at a time. */
-const checkLimits: CheckLimits = {
+export const checkLimits: CheckLimits = {
   slots: 8,
   slotsPerKey: 2,
   waitersPerKey: 8,

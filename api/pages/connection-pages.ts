@@ -34,7 +34,8 @@ export function questionPage(
   question: PopupQuestion,
   answer: (decision: 'continue' | 'cancel') => string,
 ): string {
-  const { serverName, serverHost, issuerHost, owner, scopes, redirectHost } = question;
+  const { serverName, serverHost, issuerHost, authorizationHost, resource, owner, scopes, redirectHost } =
+    question;
   const account =
     owner === 'personal'
       ? 'Your account there is used for what you ask, and for nobody else.'
@@ -44,7 +45,8 @@ export function questionPage(
       ? '<p>No particular permissions are asked for.</p>'
       : `<p>Permissions that are asked for:</p><ul>${scopes.map((scope) => `<li><code>${escaped(scope)}</code></li>`).join('')}</ul>`;
   return page(`Connect ${serverName}`, [
-    `<p>The tool server <b>${escaped(serverName)}</b> (<code>${escaped(serverHost)}</code>) asks you to sign in at <code>${escaped(issuerHost)}</code>. ${account}</p>`,
+    `<p>The tool server <b>${escaped(serverName)}</b> (<code>${escaped(serverHost)}</code>) asks you to sign in at <code>${escaped(authorizationHost)}</code>${authorizationHost === issuerHost ? '' : `, for <code>${escaped(issuerHost)}</code>`}. ${account}</p>`,
+    resource === null ? '' : `<p>Access is asked for to <code>${escaped(resource)}</code>.</p>`,
     wanted,
     `<p>Afterwards you come back to <code>${escaped(redirectHost)}</code>. Continue only if you have begun this yourself.</p>`,
     `<a id="continue" href="${escaped(answer('continue'))}">Continue</a><a id="cancel" href="${escaped(answer('cancel'))}">Cancel</a>`,
@@ -62,7 +64,7 @@ export function donePage(error: string | null): string {
   ]);
 }
 
-function page(title: string, body: string[]): string {
+export function page(title: string, body: string[]): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title><style>${style}</style></head><body><h1>${escaped(title)}</h1>${body.join('')}</body></html>`;
 }
 

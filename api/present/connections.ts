@@ -1,6 +1,5 @@
 import type { ConnectedRecord, ConnectionRecord } from '#api/contract/connections.ts';
-import type { Connection } from '#domain/capabilities/connections/connection.entity.ts';
-import type { ShownConnection } from '#domain/capabilities/connections/read-connection.ts';
+import type { ListedConnection, ShownConnection } from '#domain/capabilities/connections/read-connection.ts';
 
 export function presentConnection(shown: ShownConnection): ConnectionRecord {
   return {
@@ -19,10 +18,11 @@ export function presentInitiated({ popupUrl, expiresAt }: { popupUrl: string; ex
   return { data: { popup_url: popupUrl, expires_at: expiresAt.toISOString() } };
 }
 
-export function presentConnected(connection: Connection): ConnectedRecord {
+export function presentConnected({ connection, isByMember }: ListedConnection): ConnectedRecord {
   return {
     principal_id: connection.ownerId ?? null,
     connected_by: connection.connectedBy,
+    connected_by_is_member: isByMember,
     status: connection.status,
     connected_at: connection.connectedAt.toISOString(),
   };

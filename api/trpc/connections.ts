@@ -10,7 +10,7 @@ import { procedure, reads, router } from './trpc.ts';
 
 export const connections = router({
   initiate: procedure({
-    permission: 'mcp_servers.connect',
+    permission: 'tools.execute',
     audit: ['security.mcp_auth_started', 'security.mcp_auth_failed'],
   })
     .input(inputs.initiateConnectionInput)
@@ -23,7 +23,7 @@ export const connections = router({
     }),
 
   complete: procedure({
-    permission: 'mcp_servers.connect',
+    permission: 'tools.execute',
     audit: ['security.mcp_auth_granted', 'security.mcp_auth_failed'],
   })
     .input(inputs.completeConnectionInput)
@@ -39,7 +39,7 @@ export const connections = router({
       data: presentConnection(await request.inContext(spaceId, (ctx) => readConnection(ctx, { serverId }))),
     })),
 
-  disconnect: procedure({ permission: 'mcp_servers.connect', audit: ['security.mcp_auth_revoked'] })
+  disconnect: procedure({ permission: 'tools.execute', audit: ['security.mcp_auth_revoked'] })
     .input(inputs.serverInput)
     .output(deleted)
     .mutation(async ({ ctx: { deps, request }, input: { space_id: spaceId, server_id: serverId } }) => {

@@ -1,6 +1,7 @@
 import type { Defect } from './defect.ts';
 
 const popup = 'test/api/connections.test.ts';
+const personal = 'test/activities/personal-tools.test.ts';
 const refresh = 'test/domain/capabilities/connections/refresh.test.ts';
 
 /** In whose account is connected to whom, and in the refresh of its tokens. */
@@ -61,6 +62,191 @@ export const connectionsDefects: readonly Defect[] = [
     replace: [['    authorizationServers.checkIssuer(target, issuer);\n', '']],
     test: popup,
     caughtBy: 'the answer of another issuer',
+  },
+  {
+    name: 'a connection code at the callback of another issuer',
+    file: 'domain/capabilities/connections/finish-popup.ts',
+    replace: [['callbackUri !== expected', 'false']],
+    test: popup,
+    caughtBy: 'arrives at the callback of another issuer',
+  },
+  {
+    name: 'a connection popup that is answered twice',
+    file: 'domain/capabilities/connections/open-popup.ts',
+    replace: [
+      ["    stage: 'opened',\n    cookieHash: hash", '    cookieHash: hash'],
+      ["{ id: attempt.id, stage: 'opened' },", '{ id: attempt.id },'],
+    ],
+    test: popup,
+    caughtBy: 'or that was answered',
+  },
+  {
+    name: 'a connection client for the endpoints of two servers',
+    file: 'domain/capabilities/connections/choose-client.ts',
+    replace: [['  requireOneOrigin(target);\n', '']],
+    test: 'test/domain/capabilities/connections/choose-client.test.ts',
+    caughtBy: 'names the endpoints of two servers',
+  },
+  {
+    name: 'a connection for the resource that metadata names elsewhere',
+    file: 'adapters/authorization/discover.ts',
+    replace: [["    throw new AuthorizationFailure('resource_mismatch', { sent: true });\n", '']],
+    test: 'test/adapters/authorization/discovery.test.ts',
+    caughtBy: 'is refused when it names another origin',
+  },
+  {
+    name: 'a connection to an issuer that names another one',
+    file: 'adapters/authorization/failures.ts',
+    replace: [["    return 'issuer_mismatch';\n", "    return 'protocol_error';\n"]],
+    test: 'test/adapters/authorization/discovery.test.ts',
+    caughtBy: 'of the issuer https://other.example.com is refused',
+  },
+  {
+    name: 'a connection whose codes are not bound to a verifier',
+    file: 'adapters/authorization/begin-authorization.ts',
+    replace: [["metadata.code_challenge_methods_supported?.includes('S256') !== true", 'false']],
+    test: 'test/adapters/authorization/discovery.test.ts',
+    caughtBy: 'without S256 begins nothing',
+  },
+  {
+    name: 'a connection resource of another server',
+    file: 'domain/capabilities/tools/connection-settings.ts',
+    replace: [['url.origin !== new URL(server.url).origin', 'false']],
+    test: popup,
+    caughtBy: 'is asked for the resource of its own server alone',
+  },
+  {
+    name: 'a connection resource of any application',
+    file: 'domain/capabilities/tools/connection-settings.ts',
+    replace: [["    authorize(ctx.caller, 'credentials.manage');\n", '']],
+    test: popup,
+    caughtBy: 'is asked for the resource of its own server alone',
+  },
+  {
+    name: 'a connection of one person used for another over caches',
+    file: 'adapters/tools/shared-sessions.ts',
+    replace: [['JSON.stringify([server, identity])', 'JSON.stringify([server.url])']],
+    test: 'test/activities/credential-identity.test.ts',
+    caughtBy: 'what is for each of their connected accounts',
+  },
+  {
+    name: 'a connection code stored unsealed',
+    file: 'domain/capabilities/connections/finish-popup.ts',
+    replace: [
+      ["await sealField({ em, secrets: parts.secrets }, attemptPlace(attempt, 'code'), code)", 'code'],
+    ],
+    test: popup,
+    caughtBy: 'is nowhere a code, a token',
+  },
+  {
+    name: 'a connection token stored unsealed',
+    file: 'domain/capabilities/connections/connection-tokens.ts',
+    replace: [
+      [
+        'return sealField(work, tokensPlace(place), JSON.stringify(tokens), place.ownerId ?? null);',
+        'return Promise.resolve(JSON.stringify(tokens));',
+      ],
+    ],
+    test: popup,
+    caughtBy: 'is nowhere a code, a token',
+  },
+  {
+    name: 'a connection of the space made by any member',
+    file: 'domain/capabilities/connections/authorize-owner.ts',
+    replace: [["    authorize(caller, 'mcp_servers.update');\n", '']],
+    test: popup,
+    caughtBy: 'of their own account, not of the shared one',
+  },
+  {
+    name: 'a connection that members may not make',
+    file: 'domain/capabilities/connections/authorize-owner.ts',
+    replace: [["authorize(caller, 'tools.execute')", "authorize(caller, 'mcp_servers.connect')"]],
+    test: popup,
+    caughtBy: 'is for every member that may call tools',
+  },
+  {
+    name: 'a connection whose offline scope is not shown',
+    file: 'domain/capabilities/connections/begin-authorization.ts',
+    replace: [
+      ['requestedScope(target, unionOf(target.scope, plan.scope))', 'unionOf(target.scope, plan.scope)'],
+    ],
+    test: popup,
+    caughtBy: 'is shown to the person where it is asked for',
+  },
+  {
+    name: 'a connection that is begun without end',
+    file: 'domain/capabilities/connections/begin-authorization.ts',
+    replace: [['  await requireFewAttempts(ctx, server.id);\n', '']],
+    test: popup,
+    caughtBy: 'are limited for each person and server',
+  },
+  {
+    name: 'a connection client registered again at will',
+    file: 'domain/capabilities/connections/choose-client.ts',
+    replace: [['known?.isFresh === true', 'false']],
+    test: popup,
+    caughtBy: 'registers again for callers that may change servers',
+  },
+  {
+    name: 'a connection client retired before its successor is there',
+    file: 'domain/capabilities/connections/choose-client.ts',
+    replace: [
+      [
+        '  const client = await parts.authorizationServers.register(',
+        '  if (known !== null) await rejectClient(parts, { tenantId: target.tenantId, clientId: known.id });\n  const client = await parts.authorizationServers.register(',
+      ],
+    ],
+    test: popup,
+    caughtBy: 'keeps its registration until the next one is there',
+  },
+  {
+    name: 'a connection token of another type than its key',
+    file: 'adapters/authorization/issued-tokens.ts',
+    replace: [["type === (isBound ? 'dpop' : 'bearer')", "(type === 'dpop' || type === 'bearer')"]],
+    test: 'test/adapters/authorization/token-failures.test.ts',
+    caughtBy: 'in answer to a request with a proof',
+  },
+  {
+    name: 'a connection whose list takes tools of the others',
+    file: 'domain/capabilities/tools/apply-discovery.ts',
+    replace: [["return server.connectionMode !== 'personal'", 'return true']],
+    test: personal,
+    caughtBy: 'stay offered to the others',
+  },
+  {
+    name: 'a connection offered tools that it is not listed',
+    file: 'domain/responses/offer/server-catalogue.ts',
+    replace: [['account !== undefined && account.get(tool.name) !== tool.schemaHash', 'false']],
+    test: personal,
+    caughtBy: 'are cut for each by its own list',
+  },
+  {
+    name: 'a connection that changes what a server offers',
+    file: 'activities/tools/discover-tools.ts',
+    replace: [['discovery === null || accountOnly === true', 'discovery === null']],
+    test: personal,
+    caughtBy: 'are not changed by the list of an account that was only connected',
+  },
+  {
+    name: 'a connection of another person that reads a server',
+    file: 'domain/capabilities/tools/enqueue-discovery.ts',
+    replace: [['principalId: ctx.caller.principalId', 'principalId: server.createdBy']],
+    test: personal,
+    caughtBy: 'are read with the account of the person that refreshes',
+  },
+  {
+    name: 'a connection refreshed after its call was started',
+    file: 'domain/responses/calls/claim-call.ts',
+    replace: [["call.status === 'planned' && tool", "call.status !== 'planned' && tool"]],
+    test: personal,
+    caughtBy: 'is started once its token is fresh',
+  },
+  {
+    name: 'a connection elicited by the id of its server',
+    file: 'activities/responses/call-server.ts',
+    replace: [['elicitation_id: itemId', 'elicitation_id: serverId']],
+    test: personal,
+    caughtBy: 'ends with an address to open, of its own',
   },
   {
     name: 'a connection client sent to another authorization server',

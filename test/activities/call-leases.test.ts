@@ -59,6 +59,7 @@ beforeEach(() => {
   answers = Promise.resolve();
 });
 const toolServers: ToolServerGateway = {
+  prepare: async () => undefined,
   endSession: () => Promise.resolve(),
   discover: () => Promise.resolve([]),
   call: async () => {

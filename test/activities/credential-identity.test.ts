@@ -129,6 +129,37 @@ describe('one tool server that shows each credential other tools', () => {
     });
   });
 
+  it('shows two people what is for each of their connected accounts', async () => {
+    const tokens = new Map([
+      ['ada', 'tk-ada'],
+      ['grace', 'tk-grace'],
+    ]);
+    const unused = () => Promise.reject(new Error('not used here'));
+    const before = gateway;
+    gateway = createToolServers({
+      fetch: createGuardedFetch([box.origin]),
+      credentials: [],
+      env: {},
+      connections: {
+        read: async ({ ownerId }) => ({
+          connectionId: `of ${ownerId}`,
+          generation: 1,
+          accessToken: tokens.get(ownerId ?? '') ?? '',
+          tokenType: 'Bearer',
+          dpopKey: null,
+        }),
+        renew: unused,
+        refuse: unused,
+        needScope: unused,
+      },
+    });
+    const { tenantId } = engine.world;
+    const { stored: _stored, ...server } = specOf('', { spaceId: engine.world.spaceId });
+    const of = (ownerId: string) => ({ ...server, connection: { tenantId, serverId: 'box', ownerId } });
+    await seeTheirOwn(of('ada'), of('grace'));
+    gateway = before;
+  });
+
   it('is asked with a rotated value from the next request on, and lists again for it', async () => {
     const { spaceId } = engine.world;
     const credentialId = await stored('tk-grace', spaceId);

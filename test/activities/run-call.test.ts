@@ -34,6 +34,7 @@ it('an effect is not resolved as unknown because the database was away when its 
   ).commit({ calls: [{ name: 'mcp__crm__pay', arguments: '{}' }], reason: 'tool_calls' });
   let effects = 0;
   const toolServers: ToolServerGateway = {
+    prepare: async () => undefined,
     endSession: () => Promise.resolve(),
     discover: () => Promise.resolve([]),
     call: async () => {

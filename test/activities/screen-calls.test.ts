@@ -61,6 +61,7 @@ const models: ModelGateway = {
   },
 };
 const toolServers: ToolServerGateway = {
+  prepare: async () => undefined,
   endSession: () => Promise.resolve(),
   discover: () => Promise.resolve([]),
   call: async (_server, call) => {

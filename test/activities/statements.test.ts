@@ -42,6 +42,7 @@ beforeAll(async () => {
   const orm = createOrm(options);
   stop = () => Promise.all([database.close(), orm.close(true)]);
   const toolServers = {
+    prepare: async () => undefined,
     endSession: () => Promise.resolve(),
     discover: () => Promise.resolve([]),
     call: () => Promise.reject(new Error('none')),

@@ -1,7 +1,19 @@
 import type { Client } from 'pg';
-import type { AuthorizationServers } from '#domain/capabilities/connections/authorization-servers.ts';
+import {
+  AuthorizationFailure,
+  discoveryMs,
+  requestMs,
+  type AuthorizationServers,
+} from '#domain/capabilities/connections/authorization-servers.ts';
+import {
+  callbackAt,
+  callbackUri,
+  clientDocumentUrl,
+  issuerKey,
+} from '#domain/capabilities/connections/connection-parts.ts';
+import { leaseMs } from '#domain/capabilities/connection-tokens/refresh-lease.ts';
 import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { linkIn, Popup } from '../support/popup.ts';
@@ -9,6 +21,7 @@ import { sweepOnce } from '../support/sweeps.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, secrets, type World } from '../support/world.ts';
 
+const own = { apiUrl: 'http://127.0.0.1:8080/api', redirectUris: [] };
 const done = 'http://127.0.0.1:8080/api/v1/mcp-auth/done';
 const app = 'https://app.example.com/connected?from=platform';
 
@@ -130,7 +143,8 @@ describe('connecting an account', () => {
     expect(page.status).toBe(200);
     expect(page.text).toContain('Tickets &amp; &lt;Co&gt;');
     expect(page.text).toContain('tools.read');
-    expect(page.text).toContain('login.example.com');
+    expect(page.text).toContain('sign in at <code>login.example.com</code>');
+    expect(page.text).toContain('<code>https://tools.example.com/mcp</code>');
     expect(page.headers['content-security-policy']).toContain("frame-ancestors 'none'");
     expect(page.headers['x-frame-options']).toBe('DENY');
     expect(page.headers['cache-control']).toBe('no-store');
@@ -140,9 +154,10 @@ describe('connecting an account', () => {
     expect(address.origin).toBe('https://login.example.com');
     expect(address.searchParams.get('code_challenge_method')).toBe('S256');
     expect(address.searchParams.get('resource')).toBe('https://tools.example.com/mcp');
-    expect(address.searchParams.get('redirect_uri')).toBe('http://127.0.0.1:8080/api/v1/mcp-auth/callback');
+    const callback = address.searchParams.get('redirect_uri')!;
+    expect(callback).toMatch(/^http:\/\/127\.0\.0\.1:8080\/api\/v1\/mcp-auth\/callback\/[\w-]{22}$/);
     const state = address.searchParams.get('state')!;
-    const back = await popup.comeBack({ state, code: 'the-code' });
+    const back = await popup.comeBack({ state, code: 'the-code' }, callback);
     expect(back.status).toBe(303);
     const end = new URL(back.headers['location']!);
     expect(`${end.origin}${end.pathname}`).toBe(done);
@@ -185,12 +200,29 @@ describe('connecting an account', () => {
     expect(Object.keys(list.body.data[0])).toEqual([
       'principal_id',
       'connected_by',
+      'connected_by_is_member',
       'status',
       'connected_at',
     ]);
     expect(await disconnect(serverId, ann.apiKey)).toMatchObject({ status: 200 });
     expect(await connectionOf(serverId, ann.apiKey)).toMatchObject({ status: 'auth_required' });
     expect(await connectionOf(serverId, ben.apiKey)).toMatchObject({ status: 'connected' });
+  });
+
+  it('is for every member that may call tools: of their own account, not of the shared one', async () => {
+    const serverId = await registerServer();
+    const { apiKey, principalId } = await addMember(database.unitOfWork, world);
+    await connectAs(serverId, apiKey);
+    expect(await connectionOf(serverId, apiKey)).toMatchObject({ status: 'connected' });
+    const { rows } = await admin.query('select owner_id from mcp_connections where server_id = $1', [
+      serverId,
+    ]);
+    expect(rows).toEqual([{ owner_id: principalId }]);
+    expect(await disconnect(serverId, apiKey)).toMatchObject({ status: 200 });
+    expect(await initiate(await registerServer('shared'), apiKey)).toMatchObject({
+      status: 403,
+      body: { error: { missing_permission: 'mcp_servers.update' } },
+    });
   });
 
   it('connects the space at a shared server', async () => {
@@ -246,11 +278,10 @@ describe('connecting an account', () => {
 
   it('is refused without the permission, for other redirect addresses, and at servers without connections', async () => {
     const serverId = await registerServer();
-    const { apiKey } = await addMember(database.unitOfWork, world);
-    expect(await initiate(serverId, apiKey)).toMatchObject({
-      status: 403,
-      body: { error: { missing_permission: 'mcp_servers.connect' } },
-    });
+    const { apiKey } = await addMember(database.unitOfWork, world, { spaceRole: 'space_viewer' });
+    const refused = { status: 403, body: { error: { missing_permission: 'tools.execute' } } };
+    expect(await initiate(serverId, apiKey)).toMatchObject(refused);
+    expect(await disconnect(serverId, apiKey)).toMatchObject(refused);
     for (const uri of [
       `${done}/`,
       `${done}?x=1`,
@@ -305,6 +336,30 @@ describe('a connection', () => {
     expect((await eventsOf(serverId)).at(-1)).toBe('revoked member_removed');
   });
 
+  it('of a space outlives the membership of the person that made it, which administrators see', async () => {
+    const serverId = await registerServer('shared');
+    const ann = await addMember(database.unitOfWork, world, { spaceRole: 'space_admin' });
+    await connectAs(serverId, ann.apiKey);
+    const list = async () =>
+      (
+        await gateway.send({
+          method: 'GET',
+          path: `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}/connections`,
+          apiKey: world.apiKey,
+        })
+      ).body.data;
+    const shown = { principal_id: null, connected_by: ann.principalId, status: 'connected' };
+    expect(await list()).toMatchObject([{ ...shown, connected_by_is_member: true }]);
+    const removed = await gateway.send({
+      method: 'DELETE',
+      path: `/v1/spaces/${world.spaceId}/members/${await memberOf(ann.principalId)}`,
+      apiKey: world.apiKey,
+    });
+    expect(removed.status, removed.text).toBe(200);
+    expect(await list()).toMatchObject([{ ...shown, connected_by_is_member: false }]);
+    expect(await disconnect(serverId)).toMatchObject({ status: 200 });
+  });
+
   it('ends when its server gets another mode, and does not come back with it', async () => {
     const serverId = await registerServer();
     const ann = await editor();
@@ -350,6 +405,45 @@ describe('a connection', () => {
     expect(await patch({ connection_mode: 'none', credential_id: body.data.id })).toMatchObject({
       status: 200,
     });
+  });
+
+  it('is asked for the resource of its own server alone; an application id needs the permission for credentials', async () => {
+    const serverId = await registerServer();
+    const path = `/v1/spaces/${world.spaceId}/mcp-servers/${serverId}`;
+    const update = (resource: string, apiKey = world.apiKey) =>
+      gateway.send({ method: 'PATCH', path, apiKey, body: { connection_resource: resource } });
+    for (const resource of [
+      'https://tools.example.com/mcp/',
+      'https://tools.example.com',
+      'https://tools.example.com/',
+    ]) {
+      expect(await update(resource), resource).toMatchObject({ status: 200 });
+    }
+    for (const resource of [
+      'https://other.example.com/mcp',
+      'http://tools.example.com/mcp',
+      'https://tools.example.com.evil.example/mcp',
+      'https://tools.example.com@evil.example/mcp',
+      'https://user@tools.example.com/mcp',
+      '//tools.example.com/mcp',
+      'tools',
+    ]) {
+      expect(await update(resource), resource).toMatchObject({
+        status: 422,
+        body: { error: { param: 'connection_resource' } },
+      });
+    }
+    const { apiKey } = await addMember(database.unitOfWork, world, {
+      spaceRole: 'space_admin',
+      keyPermissions: ['mcp_servers.update', 'tools.execute'],
+    });
+    expect(await update('api://11111111-2222/tools', apiKey)).toMatchObject({
+      status: 403,
+      body: { error: { missing_permission: 'credentials.manage' } },
+    });
+    expect(await update('api://11111111-2222/tools')).toMatchObject({ status: 200 });
+    const page = await new Popup(gateway).open((await initiate(serverId)).body.data.popup_url);
+    expect(page.text).toContain('<code>api://11111111-2222/tools</code>');
   });
 
   it('uses a stored client at its own authorization server alone', async () => {
@@ -490,6 +584,69 @@ describe('a scope that the authorization server does not know', () => {
   });
 });
 
+describe('attempts', () => {
+  it('are limited for each person and server, and keep nothing of the authorization server when they have ended', async () => {
+    const serverId = await registerServer();
+    const { apiKey } = await editor();
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      expect((await initiate(serverId, apiKey)).status).toBe(200);
+    }
+    expect(await initiate(serverId, apiKey)).toMatchObject({
+      status: 429,
+      body: { error: { code: 'rate_limited' } },
+    });
+    expect(await initiate(serverId)).toMatchObject({ status: 200 });
+    const { rows } = await admin.query<{ stage: string; kept: boolean }>(
+      `select distinct stage, target <> '{}' as kept from authorization_attempts where server_id = $1 order by 1`,
+      [serverId],
+    );
+    expect(rows).toEqual([
+      { stage: 'begun', kept: true },
+      { stage: 'ended', kept: false },
+    ]);
+  });
+});
+
+describe('the wait for an authorization server', () => {
+  it('is as long as discovery and registration may take', async () => {
+    const { authorizationPlaces } = gateway.gateway;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      let ended = false;
+      const { signal } = new AbortController();
+      const begun = authorizationPlaces
+        .run(world.tenantId, signal, () => new Promise<string>(() => undefined), 'late')
+        .finally(() => (ended = true));
+      await vi.advanceTimersByTimeAsync(discoveryMs + requestMs - 1);
+      expect(ended).toBe(false);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await begun).toBe('late');
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(leaseMs).toBeGreaterThan(requestMs);
+  });
+});
+
+describe('a scope for refresh tokens', () => {
+  it('is shown to the person where it is asked for', async () => {
+    const serverId = await registerServer();
+    const { authorizationServers } = gateway.gateway;
+    const { discover } = authorizationServers;
+    authorizationServers.discover = async (...asked) => {
+      const target = await discover(...asked);
+      return { ...target, metadata: { ...target.metadata, scopes_supported: ['offline_access'] } };
+    };
+    const { popup_url: url } = (await initiate(serverId)).body.data;
+    authorizationServers.discover = discover;
+    const popup = new Popup(gateway);
+    const page = await popup.open(url);
+    expect(page.text).toContain('<code>offline_access</code>');
+    const address = await popup.decide(url, 'continue');
+    expect(address.searchParams.get('scope')).toBe('tools.read offline_access');
+  });
+});
+
 describe('an attack on the popup', () => {
   it('gains nothing from a nonce that another browser has opened, or that was answered', async () => {
     const serverId = await registerServer();
@@ -551,6 +708,18 @@ describe('an attack on the popup', () => {
     expect(await eventsOf(serverId)).toEqual(['started', 'failed issuer_mismatch']);
   });
 
+  it('gains nothing from a code that arrives at the callback of another issuer', async () => {
+    const serverId = await registerServer();
+    for (const callback of [callbackUri(own, 'https://evil.example.com'), callbackAt(own, null)]) {
+      const popup = new Popup(gateway);
+      const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+      const state = address.searchParams.get('state')!;
+      const back = await popup.comeBack({ state, code: 'mixed-up' }, callback);
+      expect(new URL(back.headers['location']!).searchParams.get('error')).toBe('issuer_mismatch');
+      expect(await popup.comeBack({ state, code: 'mixed-up' })).toMatchObject(notThere);
+    }
+  });
+
   it('gains nothing from a handle that is older than a minute, or a popup older than ten', async () => {
     const serverId = await registerServer();
     const handle = await authorize(serverId);
@@ -566,14 +735,52 @@ describe('an attack on the popup', () => {
   });
 });
 
+describe('what an attempt and a connection leave in the database', () => {
+  it('is nowhere a code, a token, or what the popup carries', async () => {
+    const dump = async () => {
+      const { rows: tables } = await admin.query<{ name: string }>(
+        `select c.oid::regclass::text as name from pg_class c
+         where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`,
+      );
+      const texts = tables.map(async ({ name }) => {
+        const query = `select coalesce(string_agg(t::text, ' '), '') as text from ${name} t`;
+        return (await admin.query<{ text: string }>(query)).rows[0]!.text;
+      });
+      return (await Promise.all(texts)).join(' ');
+    };
+    const serverId = await registerServer();
+    const popup = new Popup(gateway);
+    const { popup_url: url } = (await initiate(serverId)).body.data;
+    const address = await popup.decide(url, 'continue');
+    const state = address.searchParams.get('state')!;
+    const nonce = new URL(url).searchParams.get('nonce')!;
+    const back = await popup.comeBack({ state, code: 'canary' });
+    const handle = new URL(back.headers['location']!).searchParams.get('handle')!;
+    const cookie = popup.cookie.split('=')[1]!;
+    const secret = ['canary', state, nonce, nonce.split('.')[0]!, handle, cookie];
+    const during = await dump();
+    expect(during).toContain(serverId);
+    expect(secret.filter((each) => during.includes(each))).toEqual([]);
+    expect(await complete(handle)).toMatchObject({ status: 200 });
+    const after = await dump();
+    expect(secret.filter((each) => after.includes(each))).toEqual([]);
+  });
+});
+
 describe('the platform as a client', () => {
   it('is described at the address that is its client id', async () => {
-    const document = await gateway.send({ method: 'GET', path: '/v1/mcp-auth/client.json' });
-    expect(document.body).toMatchObject({
-      client_id: 'http://127.0.0.1:8080/api/v1/mcp-auth/client.json',
-      redirect_uris: ['http://127.0.0.1:8080/api/v1/mcp-auth/callback'],
-      token_endpoint_auth_method: 'none',
-    });
+    const issuer = 'https://login.example.com';
+    for (const key of [issuerKey(issuer), null]) {
+      const id = clientDocumentUrl(own, key);
+      const path = id.slice(own.apiUrl.length);
+      expect((await gateway.send({ method: 'GET', path })).body).toMatchObject({
+        client_id: id,
+        redirect_uris: [key === null ? callbackAt(own, null) : callbackUri(own, issuer)],
+        token_endpoint_auth_method: 'none',
+      });
+    }
+    const path = '/v1/mcp-auth/clients/no-key/client.json';
+    expect(await gateway.send({ method: 'GET', path })).toMatchObject({ status: 422 });
   });
 
   it('registers once at an authorization server, and again when it was refused there', async () => {
@@ -598,9 +805,41 @@ describe('the platform as a client', () => {
         status: 403,
       },
     );
-    const again = `/v1/mcp-auth/${await registerServer()}/initiate?register_again=true&redirect_uri=${encodeURIComponent(done)}`;
-    const begun = await gateway.send({ method: 'POST', path: again, apiKey: world.apiKey });
-    expect(begun.status, begun.text).toBe(200);
-    expect(await clients()).toBe(Math.max(before, 1) + 2);
+  });
+
+  it('registers again for callers that may change servers, and keeps its registration until the next one is there', async () => {
+    const serverId = await registerServer();
+    await initiate(serverId);
+    const usable = async () =>
+      (
+        await admin.query<{ id: string }>(
+          'select id from authorization_clients where tenant_id = $1 and rejected_at is null',
+          [world.tenantId],
+        )
+      ).rows;
+    const again = (apiKey = world.apiKey) =>
+      gateway.send({
+        method: 'POST',
+        path: `/v1/mcp-auth/${serverId}/initiate?register_again=true&redirect_uri=${encodeURIComponent(done)}`,
+        apiKey,
+      });
+    const [first] = await usable();
+    expect(await again((await editor()).apiKey)).toMatchObject({
+      status: 403,
+      body: { error: { missing_permission: 'mcp_servers.update' } },
+    });
+    expect(await again()).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } });
+    await admin.query(`update authorization_clients set created_at = now() - interval '2 minutes'`);
+    const { authorizationServers } = gateway.gateway;
+    const { register } = authorizationServers;
+    authorizationServers.register = () =>
+      Promise.reject(new AuthorizationFailure('unreachable', { sent: true }));
+    expect(await again()).toMatchObject({ status: 409 });
+    expect(await usable()).toEqual([first]);
+    authorizationServers.register = register;
+    expect(await again()).toMatchObject({ status: 200 });
+    const [second, ...others] = await usable();
+    expect(others).toEqual([]);
+    expect(second).not.toEqual(first);
   });
 });

@@ -173,6 +173,8 @@ const successes: Record<string, Success[]> = {
   refreshSession: [{ events: [] }],
   openConnectionPopup: [{ events: [] }],
   finishConnectionPopup: [{ events: [] }],
+  // An attempt of today does not belong to the address of earlier ones.
+  finishEarlierPopup: [{ events: ['security.mcp_auth_failed'] }],
   initiateConnection: [{ events: ['security.mcp_auth_started'] }],
   'connections.initiate': [{ events: ['security.mcp_auth_started'] }],
   completeConnection: [{ events: ['security.mcp_auth_granted'] }],

@@ -191,6 +191,7 @@ describe('the cross-tenant functions', () => {
     expect(policies.rows.map(({ name, command }) => `${name} ${command}`)).toEqual([
       'api_keys r',
       'authorization_attempts r',
+      'authorization_clients r',
       'chunks r',
       'collections r',
       'connectors r',
@@ -225,7 +226,7 @@ describe('the cross-tenant functions', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'authorization_attempts', 'chunks', 'collections', 'connectors', 'documents', 'embedding_generations', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'mcp_connections', 'mcp_servers', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'authorization_attempts', 'authorization_clients', 'chunks', 'collections', 'connectors', 'documents', 'embedding_generations', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'mcp_connections', 'mcp_servers', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -246,6 +247,7 @@ describe('the cross-tenant functions', () => {
         name: 'authorization_attempts',
         columns: ['expires_at', 'id', 'nonce_hash', 'stage', 'state_hash', 'tenant_id'],
       },
+      { name: 'authorization_clients', columns: ['created_at', 'tenant_id'] },
       {
         name: 'chunks',
         columns: ['collection_id', 'document_id', 'generation', 'position', 'tenant_id', 'tsv'],

@@ -18,7 +18,10 @@ export const ofPopups = [
   'openConnectionPopup',
   'finishConnectionPopup',
   'endConnectionPopup',
+  'showConnectPage',
   'getClientDocument',
+  'finishEarlierPopup',
+  'getEarlierClientDocument',
 ] as const;
 
 /** Free text of operations that contains no id. */
@@ -171,12 +174,26 @@ export function connectionCalls(maker: Maker): Record<string, (place: Place) => 
       const state = (await browser.decide(url, 'continue')).searchParams.get('state')!;
       return {
         method: 'GET',
+        path: `${browser.callback.replace(/^.*?\/api/, '')}?${new URLSearchParams({ state, code: 'code' }).toString()}`,
+        headers: { cookie: browser.cookie },
+      };
+    },
+    finishEarlierPopup: async (place) => {
+      const { browser, url } = await popup(place);
+      const state = (await browser.decide(url, 'continue')).searchParams.get('state')!;
+      return {
+        method: 'GET',
         path: `/v1/mcp-auth/callback?${new URLSearchParams({ state, code: 'code' }).toString()}`,
         headers: { cookie: browser.cookie },
       };
     },
     endConnectionPopup: async () => ({ method: 'GET', path: '/v1/mcp-auth/done' }),
-    getClientDocument: async () => ({ method: 'GET', path: '/v1/mcp-auth/client.json' }),
+    showConnectPage: async () => ({ method: 'GET', path: `/v1/mcp-auth/connect?server_id=${newId()}` }),
+    getClientDocument: async () => ({
+      method: 'GET',
+      path: `/v1/mcp-auth/clients/${'k'.repeat(22)}/client.json`,
+    }),
+    getEarlierClientDocument: async () => ({ method: 'GET', path: '/v1/mcp-auth/client.json' }),
   };
 }
 

@@ -95,6 +95,7 @@ export async function openKnowledgeGateway(settings: Record<string, string> = {}
     sources: testProviders([]),
     authorizationServers: createAuthorizationServers({ fetch }),
     checkPlaces: new CheckPlaces(),
+    authorizationPlaces: new CheckPlaces(),
     unitOfWork: world.unitOfWork,
     secrets: world.secrets,
     credentialCache: new CredentialCache(),

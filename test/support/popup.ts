@@ -4,9 +4,15 @@ import type { Answer, Sender } from './gateway.ts';
 export class Popup {
   readonly #sender: Sender;
   #cookie: string | undefined;
+  #callback = '/api/v1/mcp-auth/callback';
 
   constructor(sender: Sender) {
     this.#sender = sender;
+  }
+
+  /** Where the authorization server of the last request leads back to. */
+  get callback(): string {
+    return this.#callback;
   }
 
   get cookie(): string {
@@ -33,12 +39,17 @@ export class Popup {
     if (answer.status !== 303) {
       throw new Error(`The popup answered ${answer.status}: ${answer.text}`);
     }
-    return new URL(answer.headers['location'] ?? '');
+    const address = new URL(answer.headers['location'] ?? '');
+    this.#callback = address.searchParams.get('redirect_uri') ?? this.#callback;
+    return address;
   }
 
-  /** The authorization server sends the browser back; the address that the callback leads to. */
-  async comeBack(query: Record<string, string>): Promise<Answer> {
-    return this.open(`/api/v1/mcp-auth/callback?${new URLSearchParams(query).toString()}`);
+  /**
+   * The authorization server sends the browser back; the address that the callback leads to.
+   * @param callback that of the last authorization request, when not given
+   */
+  async comeBack(query: Record<string, string>, callback = this.#callback): Promise<Answer> {
+    return this.open(`${callback}?${new URLSearchParams(query).toString()}`);
   }
 }
 

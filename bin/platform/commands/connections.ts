@@ -49,7 +49,7 @@ export function addConnections(group: Command): void {
         withNext(
           table(data, {
             principal: (row) => row.principal_id ?? 'the space',
-            by: (row) => row.connected_by,
+            by: (row) => `${row.connected_by}${row.connected_by_is_member ? '' : ' (no member)'}`,
             status: (row) => row.status,
             since: (row) => row.connected_at,
           }),

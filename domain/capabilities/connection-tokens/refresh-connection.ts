@@ -4,7 +4,7 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
 import type { RetryRead } from '#domain/capabilities/credentials/credential-source.ts';
 import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
-import { AuthorizationFailure } from '#domain/capabilities/connections/authorization-servers.ts';
+import { AuthorizationFailure, requestMs } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import {
   ConnectionUnavailable,
@@ -13,7 +13,7 @@ import {
 import { noteFailure, type SeenTokens } from './end-connection.ts';
 import { afterFailure, type Outcome } from './failed-refresh.ts';
 import { claimRefresh, leaseMs, type Lease } from './refresh-lease.ts';
-import { requestRefresh, requestMs } from './request-refresh.ts';
+import { requestRefresh } from './request-refresh.ts';
 import { revokeIssued } from '#domain/capabilities/connections/revoke-issued.ts';
 import { saveRefreshed } from './save-refreshed.ts';
 

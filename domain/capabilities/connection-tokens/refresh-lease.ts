@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { Credential } from '#domain/capabilities/credentials/credential.entity.ts';
 import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
-import type { Grant } from '#domain/capabilities/connections/authorization-servers.ts';
+import { requestMs, type Grant } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import type { UsableConnection } from '#domain/capabilities/connections/connection-source.ts';
 import { isUsable, toUsable } from '#domain/capabilities/connections/connection-state.ts';
@@ -12,7 +12,7 @@ import { findConnection } from '#domain/capabilities/connections/find-connection
 import { openClient } from '#domain/capabilities/connections/open-client.ts';
 
 /** Longer than the request, so that of two refreshers the second begins when the first has ended. */
-export const leaseMs = 30_000;
+export const leaseMs = 2 * requestMs;
 
 /** The right to refresh a connection, held by one process. */
 export interface Lease {

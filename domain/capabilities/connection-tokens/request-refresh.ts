@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   AuthorizationFailure,
+  requestMs,
   type IssuedTokens,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import { extendLease, type Lease } from './refresh-lease.ts';
 
-/** Shorter than the lease. */
-export const requestMs = 15_000;
 /** Before the repetition of a request that did not reach its server. */
 const unsentPauseMs = 500;
 

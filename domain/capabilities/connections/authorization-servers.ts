@@ -1,7 +1,8 @@
 /**
  * The port to the OAuth authorization servers that protect tool servers and sources; its implementation stands in
  * adapters/authorization. All addresses are chosen by a foreign server, so that every request passes the guarded way
- * out. Nothing is stored and nothing is retried here. Discovery ends within 30 seconds, any other request within 15.
+ * out. Nothing is stored and nothing is retried here. Discovery ends within `discoveryMs`, any other request within
+ * `requestMs`.
  */
 export interface AuthorizationServers {
   /**
@@ -32,6 +33,10 @@ export interface AuthorizationServers {
   /** RFC 7009. @returns false if the server has no revocation endpoint @throws AuthorizationFailure */
   revoke(grant: Grant, token: RevocableToken, signal: AbortSignal): Promise<boolean>;
 }
+
+/** What waits for an authorization server derives its own limit from these two. */
+export const discoveryMs = 15_000;
+export const requestMs = 15_000;
 
 /** A server that answered 401 or 403, with what its challenge said. */
 export interface ProtectedResource {

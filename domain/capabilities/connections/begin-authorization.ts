@@ -11,14 +11,16 @@ import { hashFor, newNonce } from './attempt-secrets.ts';
 import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
 import { AuthorizationFailure, type AuthorizationTarget } from './authorization-servers.ts';
 import { authorizeOwner } from './authorize-owner.ts';
-import { chooseClient, retireClient } from './choose-client.ts';
+import { chooseClient } from './choose-client.ts';
 import { callbackUri, ownPage, type ConnectionParts, type ConnectionSettings } from './connection-parts.ts';
 import { failAttempt } from './end-attempt.ts';
 import { findConnection, ownerFor } from './find-connection.ts';
 import { openClient } from './open-client.ts';
-import { unionOf } from './scopes.ts';
+import { requestedScope, unionOf } from './scopes.ts';
 
 const lifetimeMs = 600_000;
+/** That one principal may begin at one server while one of them would last. */
+const maxAttempts = 20;
 
 export interface BeginAuthorization {
   serverId: string;
@@ -59,7 +61,7 @@ export async function planAuthorization(
   settings: ConnectionSettings,
   input: BeginAuthorization,
 ): Promise<AuthorizationPlan> {
-  authorize(ctx.caller, 'mcp_servers.connect');
+  authorize(ctx.caller, 'tools.execute');
   const { server } = await findServer(ctx, input.serverId);
   const { redirectUri } = input;
   if (redirectUri !== ownPage(settings) && !settings.redirectUris.includes(redirectUri)) {
@@ -72,6 +74,11 @@ export async function planAuthorization(
   }
   const ownerId = ownerFor(server, ctx.caller.principalId);
   authorizeOwner(ctx.caller, ownerId);
+  if (input.registersAgain) {
+    // The registration is that of the whole tenant.
+    authorize(ctx.caller, 'mcp_servers.update');
+  }
+  await requireFewAttempts(ctx, server.id);
   const known = await findConnection(ctx.em, { serverId: server.id, ownerId });
   return {
     tenantId: server.tenantId,
@@ -88,6 +95,20 @@ export async function planAuthorization(
   };
 }
 
+/** Each attempt stores a row and asks two foreign servers. @throws `rate_limited` */
+async function requireFewAttempts({ em, caller }: Context, serverId: string): Promise<void> {
+  const since = new Date((await databaseNow(em)).getTime() - lifetimeMs);
+  const { principalId: initiatorId } = caller;
+  if (
+    (await em.count(AuthorizationAttempt, { serverId, initiatorId, createdAt: { $gt: since } })) >=
+    maxAttempts
+  ) {
+    throw new DomainError('rate_limited', 'Too many attempts to connect were begun at this tool server.', {
+      retryAfter: 60,
+    });
+  }
+}
+
 /**
  * Asks the server and its authorization server, with no transaction open. @throws `authorization_failed`,
  * `authorization_client_required`
@@ -98,26 +119,29 @@ export async function prepareAuthorization(
   plan: AuthorizationPlan,
   signal: AbortSignal,
 ): Promise<PreparedAuthorization> {
+  let callback = '';
   try {
     const { tenantId, url, challenge } = plan;
     const found = await parts.authorizationServers.discover({ tenantId, url, challenge }, signal);
     const target = plan.resource === null ? found : { ...found, resource: plan.resource };
-    if (plan.registersAgain) {
-      await retireClient(parts, settings, target);
-    }
+    callback = callbackUri(settings, target.issuer);
+    const { registersAgain } = plan;
     const clientId =
-      plan.clientCredentialId === null ? await chooseClient(parts, settings, target, signal) : null;
-    return { target, clientId, scope: unionOf(target.scope, plan.scope) };
+      plan.clientCredentialId === null
+        ? await chooseClient(parts, settings, target, { signal, registersAgain })
+        : null;
+    return { target, clientId, scope: requestedScope(target, unionOf(target.scope, plan.scope)) };
   } catch (error) {
-    throw error instanceof AuthorizationFailure ? refusalOf(error) : error;
+    throw error instanceof AuthorizationFailure ? refusalOf(error, callback) : error;
   }
 }
 
-function refusalOf({ code }: AuthorizationFailure): DomainError {
+/** @param callback what a client that is registered by hand names as its redirect address */
+function refusalOf({ code }: AuthorizationFailure, callback: string): DomainError {
   return code === 'client_required'
     ? new DomainError(
         'authorization_client_required',
-        'The authorization server registers no clients: store a registered one as a credential and name it as client_credential_id.',
+        `The authorization server registers no clients: register one there for ${callback}, store it as a credential and name it as client_credential_id.`,
       )
     : new DomainError('authorization_failed', `The authorization of this tool server cannot begin: ${code}.`);
 }
@@ -132,7 +156,7 @@ export async function storeAttempt(
   plan: AuthorizationPlan,
   { target, clientId, scope }: PreparedAuthorization,
 ): Promise<{ nonce: string; expiresAt: Date }> {
-  authorize(ctx.caller, 'mcp_servers.connect');
+  authorize(ctx.caller, 'tools.execute');
   const { caller, em, secrets } = ctx;
   const { server } = await findServer(ctx, plan.serverId);
   const { clientCredentialId, ownerId, spaceId, serverId, tenantId } = plan;
@@ -162,7 +186,7 @@ export async function storeAttempt(
     apiKeyId: caller.apiKeyId,
     ownerId,
     redirectUri: plan.redirectUri,
-    callbackUri: callbackUri(settings),
+    callbackUri: callbackUri(settings, target.issuer),
     issuer: target.issuer,
     target,
     scope,

@@ -1,3 +1,4 @@
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import { AuthorizationClient, secretPlace } from './authorization-client.entity.ts';
@@ -6,48 +7,63 @@ import { clientMetadata, hasPublicDocument } from './client-metadata.ts';
 import {
   callbackUri,
   clientDocumentUrl,
+  issuerKey,
   type ConnectionParts,
   type ConnectionSettings,
 } from './connection-parts.ts';
 
 /** A secret that ends so soon would end before its first use. */
 const secretMargin = '10 minutes';
+/** The least time between two registrations at one authorization server. */
+const againSeconds = 60;
 
 /**
  * The id of the client to use at an authorization server: the registered one, else the document that the
  * platform publishes, else a new registration.
- * @throws AuthorizationFailure `client_required` where the server offers neither
+ * @param options.registersAgain in place of a registration that the authorization server's page no longer knows: it stays
+ *   in use until its successor is registered, and present connections go on with it
+ * @throws AuthorizationFailure `client_required` where the server offers neither; `rate_limited` for another registration
+ *   within a minute
  */
 export async function chooseClient(
   parts: ConnectionParts,
   settings: ConnectionSettings,
   target: AuthorizationTarget,
-  signal: AbortSignal,
+  { signal, registersAgain = false }: { signal: AbortSignal; registersAgain?: boolean },
 ): Promise<string> {
   requireOneOrigin(target);
   const known = await findUsable(parts, settings, target);
-  if (known !== null) {
-    return known;
+  // A document is read again by each authorization request: there is nothing to register.
+  if (known !== null && !(registersAgain && known.kind === 'dynamic')) {
+    return known.id;
+  }
+  if (known?.isFresh === true) {
+    throw new DomainError(
+      'rate_limited',
+      'The platform has registered at this authorization server just now.',
+      {
+        retryAfter: againSeconds,
+      },
+    );
   }
   if (target.acceptsClientDocuments && hasPublicDocument(settings)) {
-    const clientId = clientDocumentUrl(settings);
-    return save(parts, settings, { target, kind: 'metadata_document', client: publicClient(clientId) });
+    const clientId = clientDocumentUrl(settings, issuerKey(target.issuer));
+    const client = publicClient(clientId);
+    return save(parts, settings, { target, kind: 'metadata_document', client, replaces: known });
   }
   if (!target.registersClients) {
     throw new AuthorizationFailure('client_required', { sent: false });
   }
-  const client = await parts.authorizationServers.register(
-    target,
-    clientMetadata(settings, target.scope),
-    signal,
-  );
-  return save(parts, settings, { target, kind: 'dynamic', client });
+  const client = await parts.authorizationServers.register(target, clientMetadata(settings, target), signal);
+  return save(parts, settings, { target, kind: 'dynamic', client, replaces: known });
 }
 
 /**
- * Metadata of a hostile server may name the authorization endpoint of another one, and a token endpoint of its own that
- * would be sent the code of the other. A client that anybody may be is used only where the response says who issued it,
- * or where both endpoints have one origin; a stored client is bound to its token endpoint.
+ * The callback of an issuer guards against codes of other issuers; this guards against an issuer that has another one
+ * issue codes for its own callback. Metadata of a hostile server may name the authorization endpoint of another one, and
+ * a token endpoint of its own that would be sent the code of the other. A client that anybody may be is used only where
+ * the response says who issued it, or where both endpoints have one origin; a stored client is bound to its token
+ * endpoint.
  */
 function requireOneOrigin({ metadata }: AuthorizationTarget): void {
   const originOf = (endpoint: unknown) => URL.parse(String(endpoint))?.origin;
@@ -61,13 +77,20 @@ function publicClient(clientId: string): OAuthClient {
   return { clientId, clientSecret: null, privateKey: null, authMethod: 'none', secretExpiresAt: null };
 }
 
+interface UsableClient {
+  id: string;
+  kind: AuthorizationClient['kind'];
+  /** It was registered within the last minute. */
+  isFresh: boolean;
+}
+
 async function findUsable(
   { unitOfWork }: ConnectionParts,
   settings: ConnectionSettings,
   { tenantId, issuer }: AuthorizationTarget,
-): Promise<string | null> {
+): Promise<UsableClient | null> {
   return unitOfWork.inTenant(tenantId, async (em) => {
-    const place = [issuer, callbackUri(settings)];
+    const place = [issuer, callbackUri(settings, issuer)];
     // A client whose secret has expired makes room for its successor.
     await em.execute(
       `update authorization_clients set rejected_at = now()
@@ -75,15 +98,16 @@ async function findUsable(
          and secret_expires_at < now() + interval '${secretMargin}'`,
       place,
     );
-    const [row] = await em.execute<{ id: string }[]>(
-      'select id from authorization_clients where issuer = ? and redirect_uri = ? and rejected_at is null',
+    const [row] = await em.execute<UsableClient[]>(
+      `select id, kind, created_at > now() - interval '${againSeconds} seconds' as "isFresh"
+       from authorization_clients where issuer = ? and redirect_uri = ? and rejected_at is null`,
       place,
     );
-    return row?.id ?? null;
+    return row ?? null;
   });
 }
 
-/** Of two concurrent registrations the first is used from then on. */
+/** Of two concurrent registrations the first is used from then on: it takes the place of the one that both have seen. */
 async function save(
   parts: ConnectionParts,
   settings: ConnectionSettings,
@@ -91,7 +115,13 @@ async function save(
     target,
     kind,
     client,
-  }: { target: AuthorizationTarget; kind: AuthorizationClient['kind']; client: OAuthClient },
+    replaces,
+  }: {
+    target: AuthorizationTarget;
+    kind: AuthorizationClient['kind'];
+    client: OAuthClient;
+    replaces: UsableClient | null;
+  },
 ): Promise<string> {
   const { tenantId, issuer } = target;
   const id = newId();
@@ -101,6 +131,10 @@ async function save(
       client.clientSecret === null
         ? null
         : await sealField(work, secretPlace({ tenantId, id }), client.clientSecret);
+    if (replaces !== null) {
+      const seen = { id: replaces.id, rejectedAt: null };
+      await em.nativeUpdate(AuthorizationClient, seen, { rejectedAt: new Date() });
+    }
     const rows = await em.execute<{ id: string }[]>(
       `insert into authorization_clients
          (tenant_id, id, issuer, redirect_uri, kind, client_id, auth_method, secret, secret_expires_at)
@@ -109,7 +143,7 @@ async function save(
         tenantId,
         id,
         issuer,
-        callbackUri(settings),
+        callbackUri(settings, issuer),
         kind,
         client.clientId,
         client.authMethod,
@@ -119,23 +153,11 @@ async function save(
     );
     return rows.length > 0;
   });
-  const usable = saved ? id : await findUsable(parts, settings, target);
-  if (usable === null) {
+  const usable = saved ? id : (await findUsable(parts, settings, target))?.id;
+  if (usable === undefined) {
     throw new AuthorizationFailure('client_rejected', { sent: false });
   }
   return usable;
-}
-
-/** Makes room for a new registration; present connections go on with the old one. */
-export async function retireClient(
-  { unitOfWork }: ConnectionParts,
-  settings: ConnectionSettings,
-  { tenantId, issuer }: AuthorizationTarget,
-): Promise<void> {
-  const where = { issuer, redirectUri: callbackUri(settings), rejectedAt: null };
-  await unitOfWork.inTenant(tenantId, (em) =>
-    em.nativeUpdate(AuthorizationClient, where, { rejectedAt: new Date() }),
-  );
 }
 
 /** The authorization server no longer knows the client: the next attempt registers another one. */

@@ -1,26 +1,33 @@
-import type { ClientMetadata } from './authorization-servers.ts';
-import { callbackUri, clientDocumentUrl, type ConnectionSettings } from './connection-parts.ts';
+import { isLoopback } from '#domain/foundation/kernel/is-loopback.ts';
+import type { AuthorizationTarget, ClientMetadata } from './authorization-servers.ts';
+import { callbackAt, callbackUri, clientDocumentUrl, type ConnectionSettings } from './connection-parts.ts';
 
 const clientName = 'Platform';
 
 /** How the platform describes itself where it registers. */
-export function clientMetadata(settings: ConnectionSettings, scope: string | null): ClientMetadata {
+export function clientMetadata(
+  settings: ConnectionSettings,
+  { issuer, scope }: Pick<AuthorizationTarget, 'issuer' | 'scope'>,
+): ClientMetadata {
   return {
     clientName,
     clientUri: new URL(settings.apiUrl).origin,
-    redirectUris: [callbackUri(settings)],
+    redirectUris: [callbackUri(settings, issuer)],
     scope,
   };
 }
 
-/** The document whose address is the platform's client id where the server accepts such ids. */
-export function clientDocument(settings: ConnectionSettings) {
+/**
+ * The document whose address is the platform's client id where the server accepts such ids.
+ * @param key of `issuerKey`; null: the document of connections from before each issuer had its own
+ */
+export function clientDocument(settings: ConnectionSettings, key: string | null) {
   return {
-    client_id: clientDocumentUrl(settings),
+    client_id: clientDocumentUrl(settings, key),
     client_name: clientName,
     client_uri: new URL(settings.apiUrl).origin,
     application_type: 'web' as const,
-    redirect_uris: [callbackUri(settings)],
+    redirect_uris: [callbackAt(settings, key)],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: 'none' as const,
@@ -30,5 +37,5 @@ export function clientDocument(settings: ConnectionSettings) {
 /** An authorization server fetches the document, so that it must be able to reach and to trust its address. */
 export function hasPublicDocument(settings: ConnectionSettings): boolean {
   const { protocol, hostname } = new URL(settings.apiUrl);
-  return protocol === 'https:' || hostname === '127.0.0.1' || hostname === 'localhost';
+  return protocol === 'https:' || isLoopback(hostname);
 }

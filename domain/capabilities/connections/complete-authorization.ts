@@ -13,6 +13,7 @@ import { AuthorizationAttempt, attemptPlace } from './authorization-attempt.enti
 import { authorizeOwner } from './authorize-owner.ts';
 import {
   AuthorizationFailure,
+  requestMs,
   type AuthorizationCode,
   type Grant,
   type IssuedTokens,
@@ -44,8 +45,11 @@ export interface ClaimedCode {
 /** Tokens with the key that they are bound to. */
 export type NewTokens = IssuedTokens & Pick<Grant, 'dpopKey'> & { lifetime: TokenLifetime };
 
+/** For which a database that is unavailable delays what stores the tokens. */
+export const savingMs = 15_000;
+
 /** Longer than the exchange, and the retries of what stores its tokens. */
-const exchangeMs = 60_000;
+const exchangeMs = requestMs + 3 * savingMs;
 
 /** The space of the attempt that a handle belongs to. @throws `authorization_attempt_not_found` */
 export async function spaceOfHandle(
@@ -67,7 +71,7 @@ export async function spaceOfHandle(
  */
 export async function claimCode(ctx: Context, { handle }: { handle: string }): Promise<ClaimedCode> {
   const { caller, em, secrets } = ctx;
-  authorize(caller, 'mcp_servers.connect');
+  authorize(caller, 'tools.execute');
   const handleHash = hashFor(secrets, 'handle', handle);
   const now = await databaseNow(em);
   const attempt = await em.findOne(AuthorizationAttempt, {
@@ -145,7 +149,7 @@ export async function saveConnection(
   tokens: NewTokens,
 ): Promise<ShownConnection> {
   const { caller, em } = ctx;
-  authorize(caller, 'mcp_servers.connect');
+  authorize(caller, 'tools.execute');
   const attempt = await em.findOne(AuthorizationAttempt, { id: claimed.attemptId });
   if (attempt === null) {
     throw noAttempt();
@@ -190,10 +194,8 @@ export async function saveConnection(
   if (!(await closeAttempt(em, attempt.id))) {
     throw noAttempt();
   }
-  // The tools of a personal server are read with the account of the first person: others may see other tools.
-  if (ownerId === null || server.status !== 'connected') {
-    await enqueueDiscovery(ctx, server, caller.principalId);
-  }
+  // What a personal server offers is read with the first account; each later one is listed for its owner alone.
+  await enqueueDiscovery(ctx, server, { accountOnly: ownerId !== null && server.status === 'connected' });
   await recordEvent(em, caller, connectionEvent('security.mcp_auth_granted', attempt));
   return shownConnection(server, connection, null);
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
@@ -22,12 +23,27 @@ export interface ConnectionSettings {
   redirectUris: readonly string[];
 }
 
-export function callbackUri({ apiUrl }: ConnectionSettings): string {
-  return `${apiUrl}/v1/mcp-auth/callback`;
+/**
+ * Each issuer sends its codes to an address of its own, so that the code of one is never taken for that of another, also
+ * where its responses do not say who answers (RFC 9700, 4.4.2).
+ */
+export function callbackUri(settings: ConnectionSettings, issuer: string): string {
+  return callbackAt(settings, issuerKey(issuer));
 }
 
-export function clientDocumentUrl({ apiUrl }: ConnectionSettings): string {
-  return `${apiUrl}/v1/mcp-auth/client.json`;
+/** @param key null: the address of attempts that began before each issuer had its own */
+export function callbackAt({ apiUrl }: ConnectionSettings, key: string | null): string {
+  return `${apiUrl}/v1/mcp-auth/callback${key === null ? '' : `/${key}`}`;
+}
+
+/** The platform's client id at an issuer that reads client documents: each names the callback of its issuer. */
+export function clientDocumentUrl({ apiUrl }: ConnectionSettings, key: string | null): string {
+  return `${apiUrl}/v1/mcp-auth${key === null ? '' : `/clients/${key}`}/client.json`;
+}
+
+/** The name of an issuer in addresses: 22 characters of the alphabet of base64url. */
+export function issuerKey(issuer: string): string {
+  return createHash('sha256').update(issuer).digest('base64url').slice(0, 22);
 }
 
 /** The page that ends the popup of a client without a page of its own. */

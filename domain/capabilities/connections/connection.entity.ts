@@ -24,6 +24,8 @@ const schema = defineEntity({
     clientCredentialId: p.uuid().nullable(),
     /** See `tokensPlace`. */
     tokens: p.text().nullable(),
+    /** Hash of each tool that the account is listed, by name; see listed-tools.ts. */
+    listedTools: p.json<Record<string, string>>().nullable().lazy(),
     expiresAt: p.datetime().nullable(),
     tokenLifetime: p.integer().nullable(),
     generation: p.integer().default(1),

@@ -5,11 +5,19 @@ import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
 import { connectionEvent } from './attempt-event.ts';
 import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
-import type { AuthorizationFailureCode } from './authorization-servers.ts';
+import type { AuthorizationFailureCode, AuthorizationTarget } from './authorization-servers.ts';
 import type { AttemptFailure } from './connection-status.ts';
 import { Connection } from './connection.entity.ts';
 
-const erased = { cookieHash: null, stateHash: null, handleHash: null, verifier: null, code: null } as const;
+/** Of an ended attempt only what its events say is kept. */
+const erased = {
+  cookieHash: null,
+  stateHash: null,
+  handleHash: null,
+  verifier: null,
+  code: null,
+  target: {} as AuthorizationTarget,
+};
 
 /**
  * Ends an attempt as successful: it leaves nothing that could be used again. @returns false when it had ended

@@ -18,6 +18,8 @@ export interface PopupReturn {
   code: string | null;
   issuer: string | null;
   error: string | null;
+  /** The address at which the response arrived. */
+  callbackUri: string;
   cookie: string | null;
   requestId: string;
 }
@@ -75,12 +77,15 @@ export async function finishPopup(parts: ConnectionParts, returned: PopupReturn)
   });
 }
 
-/** The issuer comes first: what another one says is not read. */
+/** The issuer comes first: what another one says is not read, nor what arrives at the callback of another one. */
 function failureIn(
   { authorizationServers }: ConnectionParts,
-  { target }: AuthorizationAttempt,
-  { issuer, error }: PopupReturn,
+  { target, callbackUri: expected }: AuthorizationAttempt,
+  { issuer, error, callbackUri }: PopupReturn,
 ): AttemptFailure | null {
+  if (callbackUri !== expected) {
+    return 'issuer_mismatch';
+  }
   try {
     authorizationServers.checkIssuer(target, issuer);
   } catch (mismatch) {

@@ -18,6 +18,10 @@ export interface PopupQuestion {
   serverName: string;
   serverHost: string;
   issuerHost: string;
+  /** Where the browser is sent, which the metadata may name anywhere. */
+  authorizationHost: string;
+  /** For which the tokens are asked; null: the server names none. */
+  resource: string | null;
   owner: 'personal' | 'shared';
   scopes: string[];
   redirectHost: string;
@@ -54,6 +58,8 @@ export async function openPopup(parts: ConnectionParts, visit: Visit): Promise<P
       serverName: server.displayName,
       serverHost: new URL(server.url).host,
       issuerHost: new URL(attempt.issuer).host,
+      authorizationHost: new URL(String(attempt.target.metadata['authorization_endpoint'])).host,
+      resource: attempt.target.resource,
       owner: attempt.ownerId == null ? 'shared' : 'personal',
       scopes: (attempt.scope ?? '').split(' ').filter((scope) => scope !== ''),
       redirectHost: new URL(attempt.redirectUri).host,

@@ -73,15 +73,22 @@ export function shownConnection(
   };
 }
 
+/** A connection as administrators see it. */
+export interface ListedConnection {
+  connection: Connection;
+  /** Whether the person that made it is active and a member of the space: a shared one outlives that. */
+  isByMember: boolean;
+}
+
 /** Who is connected to a server, newest first. @throws `missing_permission`, `mcp_server_not_found` */
 export async function listConnections(
   ctx: Context,
   input: { serverId: string; limit: number; cursor: string | null },
-): Promise<Page<Connection>> {
+): Promise<Page<ListedConnection>> {
   authorize(ctx.caller, 'mcp_servers.update');
   const { server } = await findServer(ctx, input.serverId);
   const where = { serverId: server.id, withdrawnAt: null };
-  return keysetPage(ctx, {
+  const page = await keysetPage(ctx, {
     limit: input.limit,
     cursor: input.cursor,
     entity: Connection,
@@ -90,6 +97,25 @@ export async function listConnections(
     filters: { spaceId: spaceOf(ctx.caller), serverId: server.id },
     exclude: ['tokens'],
   });
+  const members = await membersAmong(
+    ctx,
+    page.items.map(({ connectedBy }) => connectedBy),
+  );
+  return {
+    ...page,
+    items: page.items.map((connection) => ({ connection, isByMember: members.has(connection.connectedBy) })),
+  };
+}
+
+async function membersAmong({ em, caller }: Context, principalIds: readonly string[]): Promise<Set<string>> {
+  const rows = await em.execute<{ principal_id: string }[]>(
+    `select m.principal_id from space_members m
+     join principals p on p.tenant_id = m.tenant_id and p.id = m.principal_id
+     where m.space_id = ? and p.status = 'active'
+       and m.principal_id in (select jsonb_array_elements_text(?::jsonb)::uuid)`,
+    [spaceOf(caller), JSON.stringify(principalIds)],
+  );
+  return new Set(rows.map((row) => row.principal_id));
 }
 
 function listOf(scope: string | null | undefined): string[] {

@@ -1,12 +1,10 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
-import { saveConnection, type ClaimedCode, type NewTokens } from './complete-authorization.ts';
+import { saveConnection, savingMs, type ClaimedCode, type NewTokens } from './complete-authorization.ts';
 import type { ConnectionParts } from './connection-parts.ts';
 import { Connection } from './connection.entity.ts';
 import type { ShownConnection } from './read-connection.ts';
 import { revokeIssued } from './revoke-issued.ts';
-
-const patienceMs = 15_000;
 
 /** Runs work in a transaction with the caller's rights. */
 export type InContext = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
@@ -24,7 +22,7 @@ export async function saveOrRevoke(
 ): Promise<ShownConnection> {
   try {
     const save = () => inContext((ctx) => saveConnection(ctx, claimed, tokens));
-    return await retryUnavailable(save, patienceMs);
+    return await retryUnavailable(save, savingMs);
   } catch (error) {
     await revokeUnstored(parts, claimed, tokens);
     throw error;

@@ -1,3 +1,15 @@
+import type { AuthorizationTarget } from './authorization-servers.ts';
+
+/** Adds the scope of refresh tokens where the server offers it; a request without scopes stays without. */
+export function requestedScope(
+  { metadata }: Pick<AuthorizationTarget, 'metadata'>,
+  scope: string | null,
+): string | null {
+  const offered = metadata['scopes_supported'];
+  const isOffered = Array.isArray(offered) && offered.includes('offline_access');
+  return scope === null || !isOffered ? scope : unionOf(scope, 'offline_access');
+}
+
 /** Every scope of the lists once, in order; null: none. */
 export function unionOf(...lists: (string | null | undefined)[]): string | null {
   const scopes = new Set(lists.flatMap((list) => (list ?? '').split(' ').filter((scope) => scope !== '')));

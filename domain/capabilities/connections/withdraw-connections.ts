@@ -45,7 +45,7 @@ const locked = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
  * `missing_permission`, `mcp_server_not_found`, `connection_not_found`
  */
 export async function disconnect(ctx: Context, { serverId }: { serverId: string }): Promise<string> {
-  authorize(ctx.caller, 'mcp_servers.connect');
+  authorize(ctx.caller, 'tools.execute');
   const { server } = await findServer(ctx, serverId);
   requireMode(server);
   const ownerId = ownerFor(server, ctx.caller.principalId);

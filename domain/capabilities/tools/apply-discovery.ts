@@ -76,7 +76,8 @@ async function mergeTools(
   discovered: readonly DiscoveredTool[],
 ): Promise<string[]> {
   const known = new Map((await em.find(McpTool, { serverId: server.id })).map((tool) => [tool.name, tool]));
-  const kept = storable(server, discovered, known);
+  const unlisted = unlistedOf(server, discovered, known);
+  const kept = storable(server, discovered, { known, room: maxTools - unlisted.length });
   server.toolsLeftOut = discovered.length - kept.length;
   const changed: string[] = [];
   const now = new Date();
@@ -98,6 +99,7 @@ async function mergeTools(
       changed.push(tool.name);
     }
   }
+  unlisted.forEach(({ name }) => known.delete(name));
   const gone = [...known.values()].sort((a, b) => b.lastSeenAt.getTime() - a.lastSeenAt.getTime());
   for (const [index, tool] of gone.entries()) {
     // Never-approved tools are deleted, because a server may list new names for ever.
@@ -110,11 +112,32 @@ async function mergeTools(
   return changed;
 }
 
-/** One tool for each name, up to the limit: enabled tools first, else in their order. */
-function storable(
+/**
+ * Tools in use that the account of a personal server is not listed: other accounts may have them, so that they stay. A
+ * call is made only if the caller's own account is listed the tool.
+ */
+function unlistedOf(
   server: McpServer,
   discovered: readonly DiscoveredTool[],
   known: ReadonlyMap<string, McpTool>,
+): McpTool[] {
+  const names = new Set(discovered.map(({ name }) => name));
+  return server.connectionMode !== 'personal'
+    ? []
+    : [...known.values()].filter(
+        (tool) =>
+          tool.state !== 'removed' &&
+          tool.approvedHash != null &&
+          server.enables(tool.name) &&
+          !names.has(tool.name),
+      );
+}
+
+/** One tool for each name, up to `room`: enabled tools first, else in their order. */
+function storable(
+  server: McpServer,
+  discovered: readonly DiscoveredTool[],
+  { known, room }: { known: ReadonlyMap<string, McpTool>; room: number },
 ): DiscoveredTool[] {
   const byName = new Map<string, DiscoveredTool>();
   for (const seen of discovered) {
@@ -127,7 +150,7 @@ function storable(
     [...byName.values()].filter(isInUse),
     [...byName.values()].filter((t) => !isInUse(t)),
   ];
-  return [...inUse, ...others].slice(0, maxTools);
+  return [...inUse, ...others].slice(0, room);
 }
 
 function create(em: EntityManager, server: McpServer, seen: DiscoveredTool): McpTool {

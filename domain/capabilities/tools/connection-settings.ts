@@ -1,4 +1,5 @@
 import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import { requireUsable } from '#domain/capabilities/credentials/usable-credential.ts';
 import type { McpServer } from './mcp-server.entity.ts';
@@ -7,7 +8,10 @@ import type { ConnectionMode } from './server-status.ts';
 /** How the calls of a server are authorized; omitted fields stay unchanged. */
 export interface ConnectionSettings {
   connectionMode?: ConnectionMode | undefined;
-  /** Resource indicator that is sent instead of the one in the server's metadata; null: that one. */
+  /**
+   * Resource indicator that is sent instead of the one in the server's metadata: another spelling of its address, or an
+   * application id; null: that one.
+   */
   connectionResource?: string | null | undefined;
   /** A credential with a client that is registered with the authorization server; null: the platform registers. */
   clientCredentialId?: string | null | undefined;
@@ -16,7 +20,7 @@ export interface ConnectionSettings {
 /**
  * Applies the settings. A server has a connection or a credential of its own, not both.
  * @returns the changed members
- * @throws `invalid_request`
+ * @throws `invalid_request`, `missing_permission` for an application id
  */
 export async function applyConnectionSettings(
   ctx: Context,
@@ -38,11 +42,8 @@ export async function applyConnectionSettings(
   if (mode === 'none' && clientId !== null) {
     throw invalid('client_credential_id', 'client_credential_id belongs to a server with a connection.');
   }
-  if (resource !== null && !isResource(resource)) {
-    throw invalid(
-      'connection_resource',
-      'connection_resource must be an http(s) address without a fragment.',
-    );
+  if (resource !== null && resource !== (server.connectionResource ?? null)) {
+    requireResource(ctx, server, resource);
   }
   if (clientId !== null && clientId !== (server.clientCredentialId ?? null)) {
     const { spaceId, url } = server;
@@ -68,7 +69,22 @@ function renamed(): never {
   );
 }
 
-function isResource(text: string): boolean {
+/**
+ * Tokens for another server's resource would be sent to this one. So an address is of this server's origin; the id of an
+ * application, such as Entra's `api://…`, says nothing of a place and is set only by callers who manage credentials.
+ */
+function requireResource(ctx: Context, server: McpServer, text: string): void {
   const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && url.hash === '' && !text.includes('#');
+  const isPlain = url !== null && !text.includes('#') && url.username === '' && url.password === '';
+  if (!isPlain || !/^[\x21-\x7e]+$/.test(text) || !/^[a-z][a-z0-9+.-]*:/.test(text)) {
+    throw invalid(
+      'connection_resource',
+      'connection_resource must be an absolute address without a fragment.',
+    );
+  }
+  if (!/^https?:$/.test(url.protocol)) {
+    authorize(ctx.caller, 'credentials.manage');
+  } else if (url.origin !== new URL(server.url).origin) {
+    throw invalid('connection_resource', 'connection_resource must be of the origin of this tool server.');
+  }
 }

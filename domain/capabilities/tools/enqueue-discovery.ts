@@ -4,11 +4,19 @@ import type { McpServer } from './mcp-server.entity.ts';
 
 /**
  * Enqueues one discovery of the server's tools. Each has its own workflow, numbered within its server.
- * @param principalId whose connection is used; omitted: that of the principal that registered the server
+ * At a personal server the caller's account is asked.
+ * @param options.accountOnly the list is stored for that account; what the server offers to others stays as it is
  */
-export async function enqueueDiscovery(ctx: Context, server: McpServer, principalId?: string): Promise<void> {
+export async function enqueueDiscovery(
+  ctx: Context,
+  server: McpServer,
+  { accountOnly = false } = {},
+): Promise<void> {
   server.discoveryCount += 1;
   const { tenantId, id: serverId, spaceId, discoveryCount: number } = server;
-  const asked = principalId === undefined ? {} : { principalId };
-  await ctx.enqueue(start('discoverTools', { tenantId, spaceId, serverId, number, ...asked }));
+  const account = {
+    ...(server.connectionMode === 'personal' ? { principalId: ctx.caller.principalId } : {}),
+    ...(accountOnly ? { accountOnly: true as const } : {}),
+  };
+  await ctx.enqueue(start('discoverTools', { tenantId, spaceId, serverId, number, ...account }));
 }

@@ -13,7 +13,6 @@ export async function refreshServer(ctx: Context, input: { serverId: string }): 
   if (found.server.status === 'disabled') {
     throw new DomainError('invalid_state', 'A disabled tool server is not read.');
   }
-  const isPersonal = found.server.connectionMode === 'personal';
-  await enqueueDiscovery(ctx, found.server, isPersonal ? ctx.caller.principalId : undefined);
+  await enqueueDiscovery(ctx, found.server);
   return found;
 }

@@ -12,6 +12,11 @@ export interface ToolServerGateway {
    * thrown unchanged.
    */
   call(server: ToolServerSpec, call: OutgoingCall, options: CallOptions): Promise<ToolReply>;
+  /**
+   * Refreshes the token of a server's connection if it is due, so that nothing of that happens between the start of a call
+   * and its sending. Never throws: what fails here fails the call itself.
+   */
+  prepare(server: ToolServerSpec): Promise<void>;
   /** Ends a session that calls have shared, if the server still has it and is unchanged. */
   endSession(server: ToolServerSpec, session: string): Promise<void>;
 }

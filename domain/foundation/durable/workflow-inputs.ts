@@ -41,6 +41,8 @@ export interface DiscoverToolsInput {
   number: number;
   /** Whose connection is used. Omitted: that of the principal that registered the server. */
   principalId?: string;
+  /** The list is that person's alone: what the server offers to others is not changed. */
+  accountOnly?: true;
 }
 
 export interface TraceResponseInput {

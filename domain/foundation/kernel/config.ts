@@ -81,6 +81,14 @@ const shared = {
   HOST: z.string().default('127.0.0.1'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   EXIT_WITH_PARENT: z.enum(['0', '1']).default('0'),
+  /**
+   * The gateway's address for browsers, to which sign-in returns and calls lead that need an account. When not given,
+   * `http://127.0.0.1:PORT`, for a worker `http://127.0.0.1:8080`.
+   */
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform((text) => text.replace(/(?<!\/)\/+$/, ''))
+    .optional(),
   /** Origins (scheme, host, port) on private addresses that models, tool servers and recognisers may use. */
   EGRESS_ALLOW: list,
   /** Folders that connectors of any tenant may read, as `name=/path` entries. */
@@ -120,11 +128,6 @@ const gateway = z.object({
     .positive()
     .default(1.5 * availableParallelism()),
   START_BURST_PER_TENANT: z.coerce.number().int().positive().default(20),
-  /** The gateway's address for browsers, to which sign-in returns. `http://127.0.0.1:PORT` when not given. */
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/ })
-    .transform((text) => text.replace(/(?<!\/)\/+$/, ''))
-    .optional(),
   /** Origins (scheme, host, port) on private addresses that identity providers may use. */
   EGRESS_ALLOW: list,
   /** Where the popup that connects an account may end, beside the platform's own page; compared character by character. */

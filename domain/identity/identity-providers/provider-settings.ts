@@ -1,5 +1,6 @@
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
+import { isLoopback } from '#domain/foundation/kernel/is-loopback.ts';
 
 /** Asymmetric only: with a shared secret, every verifier could forge tokens. */
 export const signingAlgs = [
@@ -68,10 +69,6 @@ function redirectUri(text: string): string {
     );
   }
   return text;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 export function displayName(text: string): string {

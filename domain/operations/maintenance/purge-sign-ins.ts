@@ -1,12 +1,20 @@
 import { agedSweep } from './aged-rows.ts';
 
 /**
- * Deletes sign-ins, attempts to connect accounts, tokens and sessions whose retention is over. A token is kept for a day after its expiry, so that
+ * Deletes sign-ins, attempts to connect accounts, registrations that are used no more, tokens and sessions whose retention is over. A token is kept for a day after its expiry, so that
  * its holder gets the precise error; a session for a month.
  */
 export const purgeSignIns = agedSweep([
   { table: 'login_transactions', column: 'expires_at', retention: '1 day' },
   { table: 'authorization_attempts', column: 'expires_at', retention: '1 day', onlyIf: `r.stage = 'ended'` },
+  {
+    // Registrations that neither a connection nor an attempt refers to: the next attempt registers again.
+    table: 'authorization_clients',
+    column: 'created_at',
+    retention: '1 day',
+    onlyIf: `not exists (select from mcp_connections c where c.tenant_id = r.tenant_id and c.client_id = r.id)
+      and not exists (select from authorization_attempts a where a.tenant_id = r.tenant_id and a.client_id = r.id)`,
+  },
   { table: 'used_id_tokens', column: 'expires_at', retention: '0' },
   { table: 'session_tokens', column: 'expires_at', retention: '1 day' },
   {

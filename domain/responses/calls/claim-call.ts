@@ -21,6 +21,8 @@ export interface ClaimedCall extends CallKey {
   spaceId: string;
   target: CallTarget;
   arguments: string;
+  /** Of its output item. */
+  itemId: string;
   idempotencyKey: string;
   firstLabel: number;
   includeResults: boolean;
@@ -62,19 +64,27 @@ const maxAttempts = 8;
  * its worker: a search runs again, since it only reads; a server's tool runs again, with the same key, only if our
  * own record of it says `repeatable`. If the answer to a claim was lost, the claimant recognises its claim by the
  * nonce: nothing was sent after it.
+ * @param prepare awaited before a call is started at a server with a connection
  */
 export async function claimCall(
   store: ResponseStore,
   key: CallKey,
   claimant: Claimant = newClaimant(),
+  prepare: (server: ToolServerSpec) => Promise<void> = () => Promise.resolve(),
 ): Promise<CallClaim> {
-  for (;;) {
+  for (let isPrepared = false; ;) {
     const { head, call } = await readCall(store.database, key);
     if (head === null || head.response.isTerminal || call === null || call.status === 'done') {
       return { kind: 'settled' };
     }
     const change = new ResponseChange(head.response);
     const tool = call.serverLabel == null ? null : await findTool(store, head.response, call);
+    if (call.status === 'planned' && tool?.target.server.connection !== undefined && !isPrepared) {
+      // A worker that is lost in here has started nothing.
+      await prepare(tool.target.server);
+      isPrepared = true;
+      continue;
+    }
     const claim = decide(key, { head, call, tool, claimant }, change);
     if (claim.kind === 'held') {
       claimant.looks = isLeased(call, head.now) ? 0 : claimant.looks + 1;
@@ -144,6 +154,7 @@ function decide(key: CallKey, { head, call, tool, claimant }: Claiming, change: 
       spaceId: response.spaceId,
       target,
       arguments: row.arguments,
+      itemId: row.itemId,
       idempotencyKey: row.idempotencyKey,
       firstLabel: row.firstLabel,
       includeResults: response.request.include.includes('file_search_call.results'),

@@ -106,7 +106,10 @@ async function everything(
     withheld.push({ name: 'knowledge_search', missing_permission: 'knowledge.search' });
   }
   // The builtin model searches and quotes; it calls nothing else.
-  const servers = model.providerKind === 'builtin' ? [] : await readCatalogue(ctx.em, space.id);
+  const servers =
+    model.providerKind === 'builtin'
+      ? []
+      : await readCatalogue(ctx.em, { spaceId: space.id, principalId: ctx.caller.principalId });
   for (const server of servers) {
     if (!ctx.caller.granted.has('tools.execute')) {
       withheld.push({ name: `mcp__${server.slug}__*`, missing_permission: 'tools.execute' });
@@ -148,7 +151,10 @@ async function requested(
         if (!ctx.caller.granted.has('tools.execute')) {
           throw refusal(ctx.caller, ['tools.execute'], 'tools.execute');
         }
-        catalogue ??= underSkill(skill, await readCatalogue(ctx.em, space.id));
+        catalogue ??= underSkill(
+          skill,
+          await readCatalogue(ctx.em, { spaceId: space.id, principalId: ctx.caller.principalId }),
+        );
         addServer(resolved, catalogue, tool);
     }
   }

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { listedTools, type ListedTools } from '#domain/capabilities/tools/listed-tools.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { asksApproval, isApproved, type McpTool } from '#domain/capabilities/tools/mcp-tool.entity.ts';
 import type { WithheldTool } from '#domain/responses/record/response-request.ts';
@@ -36,15 +37,20 @@ type ListedTool = Pick<
   | 'definitionTokens'
 >;
 
-export async function readCatalogue(em: EntityManager, spaceId: string): Promise<ServerCatalogue[]> {
+/** The tools of personal servers are those of the person's own account, where its list is known. */
+export async function readCatalogue(
+  em: EntityManager,
+  { spaceId, principalId }: { spaceId: string; principalId: string },
+): Promise<ServerCatalogue[]> {
   const servers = await em.find(McpServer, { spaceId }, { orderBy: { slug: 'asc' } });
   const tools = Map.groupBy(await listTools(em, spaceId), ({ serverId }) => serverId);
+  const accounts = await listedTools(em, { spaceId, principalId });
   return servers.map((server) => ({
     slug: server.slug,
     offers: (names) => {
       const own = tools.get(server.id) ?? [];
       return server.status === 'connected'
-        ? offersOf(server, names === null ? own : named(server, own, names))
+        ? offersOf(server, names === null ? own : named(server, own, names), accounts.get(server.id))
         : { tools: [], withheld: [{ name: `mcp__${server.slug}__*`, reason: 'server_unavailable' }] };
     },
   }));
@@ -81,7 +87,11 @@ export function notGranted(): DomainError {
   });
 }
 
-function offersOf(server: McpServer, tools: readonly ListedTool[]): ServerOffers {
+function offersOf(
+  server: McpServer,
+  tools: readonly ListedTool[],
+  account: ListedTools | undefined,
+): ServerOffers {
   const offers: ServerOffers = { tools: [], withheld: [] };
   const taken = new Set<string>();
   for (const tool of tools) {
@@ -92,6 +102,8 @@ function offersOf(server: McpServer, tools: readonly ListedTool[]): ServerOffers
       offers.withheld.push({ name, reason: 'schema_changed' });
     } else if (tool.requiresTask) {
       offers.withheld.push({ name, reason: 'task_required' });
+    } else if (account !== undefined && account.get(tool.name) !== tool.schemaHash) {
+      offers.withheld.push({ name, reason: 'not_in_account' });
     } else if (taken.has(name)) {
       offers.withheld.push({ name, reason: 'name_taken' });
     } else {

@@ -75,7 +75,7 @@ async function find(
   asked: { search: OfferedToolSearch; turn: ClaimedTurn; query: string },
 ): Promise<FoundTools> {
   const { search, turn, query } = asked;
-  const { spaceId } = turn.held.response;
+  const { spaceId, principalId } = turn.held.response;
   const { skill, tools } = turn.settings;
   const known = new Set(tools.map(({ name }) => name));
   const ranked = await rankTools(em, { spaceId, slugs: search.servers.map(({ label }) => label), query });
@@ -83,7 +83,7 @@ async function find(
     .filter((name) => !known.has(name) && (skill === undefined || allowsTool(skill.allowed_tools, name)))
     .slice(0, maxFound);
   const places = new Map(wanted.map((name, index) => [name, index]));
-  const fitting = underSkill(skill ?? null, await readCatalogue(em, spaceId))
+  const fitting = underSkill(skill ?? null, await readCatalogue(em, { spaceId, principalId }))
     .flatMap((server) => server.offers(null).tools)
     .filter((offer) => places.has(offer.name) && !isTooLarge(offer.size))
     .sort((a, b) => (places.get(a.name) ?? 0) - (places.get(b.name) ?? 0))

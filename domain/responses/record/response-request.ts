@@ -140,4 +140,6 @@ export type WithheldReason =
   | 'task_required'
   | 'name_taken'
   | 'not_supported'
-  | 'not_in_skill';
+  | 'not_in_skill'
+  /** The requester's own account at a personal server is not listed that definition. */
+  | 'not_in_account';

@@ -60,6 +60,19 @@ const challengeWith = (changes: Partial<AuthorizationChallenge>): AuthorizationC
 const discover = (challenge: AuthorizationChallenge | null = null) =>
   serversFor(origin).discover({ tenantId: 'tenant', url: `${origin}/mcp`, challenge }, never);
 
+describe('a target', () => {
+  it('holds no more of the metadata than a connection needs', async () => {
+    const many = Array.from({ length: 400 }, (_, index) => `scope-${index}`);
+    answers[resourcePath] = resourceDocument({ scopes_supported: ['scope-7'] });
+    answers[serverPath] = serverDocument({ scopes_supported: [...many, 'offline_access'] });
+    expect((await discover()).metadata['scopes_supported']).toEqual(['scope-7', 'offline_access']);
+    answers[serverPath] = serverDocument({
+      token_endpoint_auth_methods_supported: many.map((each) => each.padEnd(200, 'x')),
+    });
+    expect(await failureCode(discover())).toBe('protocol_error');
+  });
+});
+
 describe('the metadata of the resource', () => {
   it('is read at the address of the challenge', async () => {
     answers['/elsewhere'] = resourceDocument({ scopes_supported: ['a', 'b'] });

@@ -54,6 +54,22 @@ function answers(path: string, status: number, body: unknown, headers: Record<st
 const refresh = () => servers.refresh(grant, 'refresh-token', never);
 const tokens = { access_token: 'at', token_type: 'Bearer' };
 
+describe('the type of a token', () => {
+  it.each([
+    ['Bearer', false, 'none'],
+    ['bearer', false, 'none'],
+    ['DPoP', true, 'none'],
+    ['dpop', true, 'none'],
+    ['Bearer', true, 'protocol_error'],
+    ['DPoP', false, 'protocol_error'],
+    ['mac', false, 'protocol_error'],
+  ])('%s in answer to a request with a proof (%s): %s', async (type, isBound, outcome) => {
+    answers('/token', 200, { access_token: 'at', token_type: type });
+    const dpopKey = isBound ? await servers.createDpopKey({ ...target, dpopAlg: 'ES256' }) : null;
+    expect(await failureCode(servers.refresh({ ...grant, dpopKey }, 'refresh-token', never))).toBe(outcome);
+  });
+});
+
 describe('the token endpoint', () => {
   it.each([
     ['invalid_client', 401, 'client_rejected'],

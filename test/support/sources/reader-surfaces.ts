@@ -90,7 +90,7 @@ export async function respond(
     metrics: noMetrics,
     longTexts,
     names: { find: () => Promise.resolve([]) },
-    toolServers: { call: never, discover: never, endSession: never },
+    toolServers: { call: never, discover: never, prepare: async () => undefined, endSession: never },
   };
   const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
   await new MockActivityEnvironment().run(() => runCall(deps, key));

@@ -23,7 +23,7 @@ export function connectionRoutes(deps: GatewayDependencies) {
       '/mcp-auth/:server_id/initiate',
       {
         config: {
-          permission: 'mcp_servers.connect',
+          permission: 'tools.execute',
           audit: ['security.mcp_auth_started', 'security.mcp_auth_failed'],
         },
         schema: {
@@ -51,7 +51,7 @@ export function connectionRoutes(deps: GatewayDependencies) {
       '/mcp-auth/complete',
       {
         config: {
-          permission: 'mcp_servers.connect',
+          permission: 'tools.execute',
           audit: ['security.mcp_auth_granted', 'security.mcp_auth_failed'],
         },
         schema: {
@@ -94,7 +94,7 @@ export function connectionRoutes(deps: GatewayDependencies) {
     app.delete(
       `${one}/connection`,
       {
-        config: { permission: 'mcp_servers.connect', audit: ['security.mcp_auth_revoked'] },
+        config: { permission: 'tools.execute', audit: ['security.mcp_auth_revoked'] },
         schema: {
           tags,
           operationId: 'deleteConnection',

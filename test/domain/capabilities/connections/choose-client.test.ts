@@ -4,11 +4,15 @@ import { chooseClient } from '#domain/capabilities/connections/choose-client.ts'
 import type { ConnectionParts } from '#domain/capabilities/connections/connection-parts.ts';
 
 /** A registration is stored already, so that nothing else is asked for. */
-const parts = { unitOfWork: { inTenant: () => Promise.resolve('stored') } } as unknown as ConnectionParts;
+const parts = {
+  unitOfWork: { inTenant: () => Promise.resolve({ id: 'stored', kind: 'dynamic', isFresh: true }) },
+} as unknown as ConnectionParts;
 const settings = { publicUrl: 'https://platform.example.com' } as never;
 
 const choose = (metadata: object) =>
-  chooseClient(parts, settings, { metadata } as unknown as AuthorizationTarget, AbortSignal.timeout(1_000));
+  chooseClient(parts, settings, { metadata } as unknown as AuthorizationTarget, {
+    signal: AbortSignal.timeout(1_000),
+  });
 
 const authorization = { authorization_endpoint: 'https://login.example.com/authorize' };
 

@@ -23,6 +23,30 @@ afterAll(async () => {
   await database?.drop();
 });
 
+it('registrations at authorization servers are purged when nothing refers to them any more', async () => {
+  const world = await createWorld(database.unitOfWork);
+  const { tenantId, spaceId } = world;
+  const [used, unused, fresh] = [newId(), newId(), newId()];
+  await admin.query(
+    `insert into authorization_clients (tenant_id, id, issuer, redirect_uri, kind, client_id, created_at)
+     select $1, unnest($2::uuid[]), unnest($2::text[]), 'r', 'dynamic', 'c', unnest($3::timestamptz[])`,
+    [tenantId, [used, unused, fresh], [new Date(0), new Date(0), new Date()]],
+  );
+  await admin.query(
+    `insert into mcp_connections (tenant_id, id, space_id, connected_by, client_id, status, issuer, target)
+     values ($1, gen_random_uuid(), $2, $3, $4, 'connected', 'i', '{}')`,
+    [tenantId, spaceId, world.owner.principalId, used],
+  );
+  const orm = createOrm({ url: database.purgeUrl, statementTimeoutMs: 5_000 });
+  await sweepOnce(purgeSignIns, { ...database, purge: new UnitOfWork(orm) });
+  await orm.close(true);
+  const { rows } = await admin.query(
+    'select id from authorization_clients where tenant_id = $1 order by id',
+    [tenantId],
+  );
+  expect(rows.map(({ id }) => id)).toEqual([used, fresh].sort());
+});
+
 it('rows of sign-ins are purged when their retention is over, and not before', async () => {
   const world = await createWorld(database.unitOfWork);
   const provider = await registerProvider(database, world, {

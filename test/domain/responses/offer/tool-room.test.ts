@@ -85,7 +85,10 @@ describe('the space for tools in a request', () => {
   it('is allocated before a definition is read, and only definitions of offered tools are read', async () => {
     const engine = await openSpace({ aaa: many(200, () => heavy(9_000)) });
     const read = await engine.act(async ({ em }) => {
-      const [server] = await readCatalogue(em, engine.world.spaceId);
+      const [server] = await readCatalogue(em, {
+        spaceId: engine.world.spaceId,
+        principalId: engine.world.owner.principalId,
+      });
       return { offers: server!.offers(null), loaded: em.getUnitOfWork().getIdentityMap().values() };
     });
     expect(read.offers.tools).toHaveLength(200);
