@@ -34,7 +34,9 @@ const toolNames = [
   ...['test-tool', 'add_numbers', 'test_reconnection', 'test_headers', 'my-hyphenated-tool', 'lookup_user'],
   ...['test_custom_headers', 'test_custom_headers_null', 'valid_tool'],
   ...['empty_header', 'object_header', 'array_header', 'null_header', 'duplicate_same_case'].map(invalid),
-  ...['duplicate_diff_case', 'space_in_name', 'colon_in_name', 'non_ascii_name', 'control_char_name'].map(invalid),
+  ...['duplicate_diff_case', 'space_in_name', 'colon_in_name', 'non_ascii_name', 'control_char_name'].map(
+    invalid,
+  ),
 ];
 function invalid(what: string): string {
   return `invalid_${what}`;
@@ -79,7 +81,10 @@ async function withPorts<T>(work: (ports: number[]) => Promise<T>): Promise<T> {
 /** A tenant of its own: nothing is known of servers that listened at the same address before. */
 async function newPlatform(): Promise<Platform> {
   const { unitOfWork } = tools.database;
-  const world = await createWorld(unitOfWork, toolNames.map((name) => scriptedModel(tools.models, name)));
+  const world = await createWorld(
+    unitOfWork,
+    toolNames.map((name) => scriptedModel(tools.models, name)),
+  );
   const { apiKey } = await addMember(unitOfWork, world, { spaceRole: 'space_admin' });
   return { url: tools.stack.gateways[0]!.url, spaceId: world.spaceId, apiKey };
 }

@@ -22,7 +22,10 @@ function run(options: readonly string[], env: Record<string, string> = {}): Prom
   return new Promise((done) => {
     const given = { cwd: checkout, env: { ...process.env, ...env }, timeout: clientMs + 15_000 };
     execFile(process.execPath, [suite, ...options], given, (error, stdout, stderr) => {
-      done({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, output: stdout + stderr });
+      done({
+        code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1,
+        output: stdout + stderr,
+      });
     });
   });
 }

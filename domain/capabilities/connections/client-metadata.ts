@@ -29,6 +29,6 @@ export function clientDocument(settings: ConnectionSettings) {
 
 /** An authorization server fetches the document, so that it must be able to reach and to trust its address. */
 export function hasPublicDocument(settings: ConnectionSettings): boolean {
-  const { protocol, hostname } = new URL(settings.apiUrl);
+  const { protocol, hostname } = new URL(clientDocumentUrl(settings));
   return protocol === 'https:' || hostname === '127.0.0.1' || hostname === 'localhost';
 }

@@ -20,14 +20,16 @@ export interface ConnectionSettings {
   apiUrl: string;
   /** Where the popup may lead back to, compared character by character; the platform's own page is always allowed. */
   redirectUris: readonly string[];
+  /** Another public address of the client id metadata document; null: that of the API. */
+  clientDocumentUrl: string | null;
 }
 
 export function callbackUri({ apiUrl }: ConnectionSettings): string {
   return `${apiUrl}/v1/mcp-auth/callback`;
 }
 
-export function clientDocumentUrl({ apiUrl }: ConnectionSettings): string {
-  return `${apiUrl}/v1/mcp-auth/client.json`;
+export function clientDocumentUrl({ apiUrl, clientDocumentUrl: elsewhere }: ConnectionSettings): string {
+  return elsewhere ?? `${apiUrl}/v1/mcp-auth/client.json`;
 }
 
 /** The page that ends the popup of a client without a page of its own. */
