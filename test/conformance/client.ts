@@ -15,51 +15,63 @@ const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
 };
 const client = new PlatformClient(JSON.parse(process.env['PLATFORM'] ?? '{}') as Platform);
 
-/** How often a person connects: once, once more for a call that needs more, and once more for another server. */
+/** How often a person connects an account before giving up. */
 const maxConnections = 3;
+let connections = 0;
 
 async function run(): Promise<void> {
   const credentialId = context.client_id === undefined ? null : await storeClient();
   const actsForItself = scenario.startsWith('auth/client-credentials');
   let server = await client.register(url, actsForItself ? { credential_id: credentialId } : {});
-  let left = maxConnections;
+  const place = `mcp-servers/${server.mcp_server_config_id}`;
   if (server.status === 'auth_required') {
     const more = { connection_mode: 'personal', client_credential_id: credentialId };
-    await client.inSpace('PATCH', `mcp-servers/${server.mcp_server_config_id}`, more);
+    await client.inSpace('PATCH', place, more);
     server = await connected(server);
-    left -= 1;
   }
   if (server.status !== 'connected') {
     throw new Error(`The server is ${server.status}: ${server.last_error}.`);
   }
   const names = server.discovered_tools.map(({ name }) => name);
   const approved = server.discovered_tools.map(({ name, schema_hash }) => ({ name, schema_hash }));
-  const place = `mcp-servers/${server.mcp_server_config_id}`;
   await client.inSpace('PATCH', place, { enabled_tools: approved });
   for (const { name, arguments: given } of context.toolCalls ?? names.map(callOf)) {
-    for (;;) {
-      const called = await client.callTool(name, given);
-      const error = 'error' in called ? (called.error as { type?: string; code?: unknown } | null) : null;
-      if (called.status === 'completed' || error?.type === 'mcp_protocol_error') {
-        // The second is the server's own answer: the tool was called.
-        break;
-      }
-      if (error?.code !== 'authorization_required' || left === 0) {
-        throw new Error(`The call of ${name} ended as ${JSON.stringify(called)}.`);
-      }
-      left -= 1;
+    while (await asksForConnection(name, given)) {
       await connected(server);
     }
   }
 }
 
-/** The server with what the account of a new connection may use. */
+/** The server with what the account of a new connection may use; a server may ask for another one at once. */
 async function connected(server: Server): Promise<Server> {
-  const failure = await client.connect(server);
-  if (failure !== null) {
-    throw new Error(`No account was connected: ${failure}`);
+  for (;;) {
+    connections += 1;
+    if (connections > maxConnections) {
+      throw new Error('The server asks for one connection after the other.');
+    }
+    const failure = await client.connect(server);
+    if (failure !== null) {
+      throw new Error(`No account was connected: ${failure}`);
+    }
+    const usable = await client.usable(server);
+    if (usable !== null) {
+      return usable;
+    }
   }
-  return client.usable(server);
+}
+
+/** Whether a person has to connect before the call can be made. */
+async function asksForConnection(name: string, given: object): Promise<boolean> {
+  const called = await client.callTool(name, given);
+  const error = 'error' in called ? (called.error as { type?: string; code?: unknown } | null) : null;
+  if (error?.code === 'authorization_required') {
+    return true;
+  }
+  // An error of the protocol is the server's own answer: the tool was called.
+  if (called.status !== 'completed' && error?.type !== 'mcp_protocol_error') {
+    throw new Error(`The call of ${name} ended as ${JSON.stringify(called)}.`);
+  }
+  return false;
 }
 
 /** Stores the client that is registered already, for the server and the issuer that the administrator knows. */

@@ -51,8 +51,8 @@ export class PlatformClient {
     throw new Error('The tools of the server were not read in time.');
   }
 
-  /** The server once its tools were read with the account. @throws when the account is not enough */
-  async usable({ mcp_server_config_id: id }: Server): Promise<Server> {
+  /** The server once its tools were read with the account; null: the account has to be connected anew. */
+  async usable({ mcp_server_config_id: id }: Server): Promise<Server | null> {
     for (const deadline = Date.now() + maxWaitMs; Date.now() < deadline; await sleep(50)) {
       const server = (await this.inSpace('GET', `mcp-servers/${id}`)) as Server;
       if (server.status === 'connected') {
@@ -60,7 +60,7 @@ export class PlatformClient {
       }
       const { status } = await this.inSpace('GET', `mcp-servers/${id}/connection`);
       if (status !== 'connected') {
-        throw new Error(`The connection is ${status}.`);
+        return null;
       }
     }
     throw new Error('The tools of the server were not read with the account in time.');
