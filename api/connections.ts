@@ -23,7 +23,11 @@ import { publicUrl } from './rest/v1/sign-in/routes.ts';
 import { whileConnected } from './while-connected.ts';
 
 export function connectionSettings({ config }: Pick<GatewayDependencies, 'config'>): ConnectionSettings {
-  return { apiUrl: `${publicUrl(config)}/api`, redirectUris: config.MCP_AUTH_REDIRECT_URIS };
+  return {
+    apiUrl: `${publicUrl(config)}/api`,
+    redirectUris: config.MCP_AUTH_REDIRECT_URIS,
+    clientDocumentUrl: config.MCP_CLIENT_DOCUMENT_URL,
+  };
 }
 
 /** Begins a connection: the authorization server is asked between two transactions. */

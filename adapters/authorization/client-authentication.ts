@@ -15,7 +15,7 @@ import { metadataOf } from './server-metadata.ts';
 
 /** Adds a client's authentication to a request to the token or the revocation endpoint. */
 export function clientAuthentication(
-  target: AuthorizationTarget,
+  target: Pick<AuthorizationTarget, 'metadata'>,
   client: OAuthClient,
 ): AddClientAuthentication {
   const { clientId, clientSecret, privateKey } = client;
@@ -53,7 +53,7 @@ export function clientAuthentication(
   };
 }
 
-function methodOf(target: AuthorizationTarget, client: OAuthClient): ClientAuthMethod {
+function methodOf(target: Pick<AuthorizationTarget, 'metadata'>, client: OAuthClient): ClientAuthMethod {
   const { clientId, clientSecret, privateKey, authMethod } = client;
   if (authMethod !== null) {
     return authMethod;

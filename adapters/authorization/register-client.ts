@@ -13,8 +13,11 @@ import { scopeOf } from './scope.ts';
 import { metadataOf } from './server-metadata.ts';
 import type { Wire } from './wire.ts';
 
-/** Methods of a registration, the best one first; the default of RFC 7591 is the first one. */
-const methods = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+/**
+ * Methods of a registration, in the order of preference. Servers of the protocol's Python package announce the first two,
+ * and read basic authentication only where the form names the client, too.
+ */
+const methods = ['client_secret_post', 'client_secret_basic', 'none'] as const;
 
 export async function register(
   target: AuthorizationTarget,

@@ -40,7 +40,9 @@ export function createStoredCredentials({ open, now, ...egress }: StoredCredenti
         }
         case 'oauth2_client': {
           const token = await tokens.of(use, version, () => requestToken(fetch, value));
-          return { ...bearer(version, token), secrets: [token, value.client_secret] };
+          // A private key never leaves: only the token and a secret can come back in an answer.
+          const { client_secret: secret } = value;
+          return { ...bearer(version, token), secrets: secret === undefined ? [token] : [token, secret] };
         }
         case 'access_key':
           // An access key signs requests of connectors and is never sent as a header.

@@ -1,32 +1,29 @@
+import type {
+  AuthorizationTarget,
+  OAuthClient,
+} from '#domain/capabilities/connections/authorization-servers.ts';
+import { AuthorizationFailure } from '#domain/capabilities/connections/authorization-servers.ts';
 import { CredentialFailure } from '#domain/capabilities/credentials/credential-source.ts';
-import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
-import { basicAuthorization } from '../egress/basic-authorization.ts';
+import type { OAuthClientValue } from '#domain/capabilities/credentials/credential-value.ts';
+import { clientAuthentication } from '../authorization/client-authentication.ts';
+import { issuerMetadata } from '../authorization/issuer-metadata.ts';
+import { metadataOf } from '../authorization/server-metadata.ts';
 import type { ClientToken } from './client-tokens.ts';
 
-type Client = Extract<CredentialValue, { kind: 'oauth2_client' }>;
-
 /**
- * Requests a token with the client credentials grant (RFC 6749, 4.4) and basic authentication. Only the token of the
- * endpoint's answer is passed on.
+ * Requests a token with the client credentials grant (RFC 6749, 4.4) at the stored token address, or at that of the
+ * issuer's metadata. Only the token of the endpoint's answer is passed on.
  * @throws CredentialFailure
  */
-export async function requestToken(fetch: typeof globalThis.fetch, client: Client): Promise<ClientToken> {
-  const form = new URLSearchParams({ grant_type: 'client_credentials' });
-  if (client.scope !== undefined) {
-    form.set('scope', client.scope);
-  }
+export async function requestToken(
+  fetch: typeof globalThis.fetch,
+  client: OAuthClientValue,
+): Promise<ClientToken> {
+  const { url, headers, form } = await requestFor(fetch, client);
   let answer: Response;
   let text: string;
   try {
-    answer = await fetch(client.token_url, {
-      method: 'POST',
-      headers: {
-        accept: 'application/json',
-        'content-type': 'application/x-www-form-urlencoded',
-        authorization: basicAuthorization(client.client_id, client.client_secret),
-      },
-      body: form.toString(),
-    });
+    answer = await fetch(url, { method: 'POST', headers: [...headers], body: form.toString() });
     text = await answer.text();
   } catch {
     throw new CredentialFailure('unreachable');
@@ -39,6 +36,60 @@ export async function requestToken(fetch: typeof globalThis.fetch, client: Clien
     throw new CredentialFailure('refused');
   }
   return token;
+}
+
+interface TokenRequest {
+  url: string;
+  headers: Headers;
+  form: URLSearchParams;
+}
+
+async function requestFor(fetch: typeof globalThis.fetch, value: OAuthClientValue): Promise<TokenRequest> {
+  const headers = new Headers({
+    accept: 'application/json',
+    'content-type': 'application/x-www-form-urlencoded',
+  });
+  const form = new URLSearchParams({ grant_type: 'client_credentials' });
+  if (value.scope !== undefined) {
+    form.set('scope', value.scope);
+  }
+  try {
+    const target = await targetOf(fetch, value);
+    const { token_endpoint: url, issuer } = metadataOf(target);
+    const known = issuer === undefined ? undefined : metadataOf(target);
+    await clientAuthentication(target, clientOf(value))(headers, form, url, known);
+    return { url, headers, form };
+  } catch (error) {
+    const isAway = error instanceof AuthorizationFailure && away.has(error.code);
+    throw new CredentialFailure(isAway ? 'unreachable' : 'refused');
+  }
+}
+
+const away = new Set<AuthorizationFailure['code']>(['unreachable', 'url_not_allowed']);
+
+async function targetOf(
+  fetch: typeof globalThis.fetch,
+  { issuer, token_url: tokenUrl }: OAuthClientValue,
+): Promise<Pick<AuthorizationTarget, 'metadata'>> {
+  return {
+    metadata: issuer === undefined ? { token_endpoint: tokenUrl } : await issuerMetadata(fetch, issuer),
+  };
+}
+
+/** Without metadata a secret is sent with basic authentication, which every server reads. */
+function clientOf({
+  client_id: clientId,
+  client_secret: secret,
+  private_key: key,
+  issuer,
+}: OAuthClientValue): OAuthClient {
+  return {
+    clientId,
+    clientSecret: secret ?? null,
+    privateKey: key ?? null,
+    authMethod: issuer === undefined && secret !== undefined ? 'client_secret_basic' : null,
+    secretExpiresAt: null,
+  };
 }
 
 function tokenIn(text: string): ClientToken | null {

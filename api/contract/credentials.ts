@@ -17,7 +17,7 @@ const value = z
   )
   .meta({
     description:
-      'By kind: bearer `token`; header `name`, `value`; basic `username`, `password`; oauth2_client `client_id`, `client_secret`, `token_url` and, if wanted, `scope`; access_key `access_key_id`, `secret_access_key` and, of a temporary key, `session_token`. Sealed at once and never shown again.',
+      'By kind: bearer `token`; header `name`, `value`; basic `username`, `password`; oauth2_client `client_id`, `client_secret` or `private_key` (PEM, PKCS #8), `token_url` or `issuer` and, if wanted, `scope`; access_key `access_key_id`, `secret_access_key` and, of a temporary key, `session_token`. Sealed at once and never shown again.',
   });
 
 export const createCredentialBody = z.strictObject({

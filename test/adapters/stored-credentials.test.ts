@@ -1,12 +1,15 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
-import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import type { CredentialValue, OAuthClientValue } from '#domain/capabilities/credentials/credential-value.ts';
 
 interface Asked {
+  path: string;
   authorization: string | undefined;
   form: Record<string, string>;
 }
@@ -24,6 +27,7 @@ async function startEndpoint() {
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       asked.push({
+        path: request.url ?? '',
         authorization: request.headers.authorization,
         form: Object.fromEntries(new URLSearchParams(body)),
       });
@@ -72,6 +76,24 @@ function sourceOf(value: CredentialValue, allowed = [endpoint.url]) {
   return { source, opened };
 }
 
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const privateKey = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+
+/** Answers with the metadata of an issuer, which names the token address and what it reads. */
+function asIssuer(more: object = {}) {
+  const token = endpoint.answer;
+  endpoint.answer = (n) =>
+    endpoint.asked.at(-1)?.path.startsWith('/.well-known/') === true
+      ? {
+          issuer: endpoint.url,
+          authorization_endpoint: `${endpoint.url}/authorize`,
+          token_endpoint: `${endpoint.url}/issue`,
+          response_types_supported: ['code'],
+          ...more,
+        }
+      : token(n);
+}
+
 describe('a value', () => {
   const basic = `Basic ${Buffer.from('ada:pw-secret-ü').toString('base64')}`;
   it.each<[CredentialValue, string, string, string | null]>([
@@ -97,6 +119,7 @@ describe('a client of OAuth', () => {
     expect(read[0]!.secrets).toEqual(['at-1-secret', 'cs secret+1']);
     expect(endpoint.asked).toEqual([
       {
+        path: '/token',
         authorization: `Basic ${Buffer.from('us%3Athem:cs+secret%2B1').toString('base64')}`,
         form: { grant_type: 'client_credentials', scope: 'read write' },
       },
@@ -160,6 +183,53 @@ describe('a client of OAuth', () => {
     expect(failure).not.toHaveProperty('cause');
     Object.assign(endpoint, { status: 200, answer: () => ({ access_token: 'late', token_type: 'bearer' }) });
     expect((await source.read(use)).token).toBe('late');
+  });
+
+  it('is looked up by its issuer, and signs an assertion for it with its key', async () => {
+    asIssuer({ token_endpoint_auth_methods_supported: ['private_key_jwt'] });
+    const { source } = sourceOf({
+      kind: 'oauth2_client',
+      client_id: 'us',
+      private_key: privateKey,
+      issuer: endpoint.url,
+    });
+    const read = await source.read(use);
+    expect(read).toMatchObject({ token: 'at-2-secret', secrets: ['at-2-secret'] });
+    const { path, authorization, form } = endpoint.asked.at(-1)!;
+    expect([path, authorization, form['grant_type']]).toEqual(['/issue', undefined, 'client_credentials']);
+    const options = { issuer: 'us', subject: 'us', audience: endpoint.url };
+    const { protectedHeader } = await jwtVerify(form['client_assertion']!, pair.publicKey, options);
+    expect(protectedHeader.alg).toBe('ES256');
+  });
+
+  it('signs for the token address where its issuer is not known', async () => {
+    const { source } = sourceOf({
+      kind: 'oauth2_client',
+      client_id: 'us',
+      private_key: privateKey,
+      token_url: `${endpoint.url}/token`,
+    });
+    await source.read(use);
+    const assertion = endpoint.asked.at(-1)!.form['client_assertion']!;
+    await jwtVerify(assertion, pair.publicKey, { audience: `${endpoint.url}/token` });
+  });
+
+  it('sends its secret as the metadata of the issuer asks', async () => {
+    asIssuer({ token_endpoint_auth_methods_supported: ['client_secret_post'] });
+    const { token_url: _token, ...value } = client() as OAuthClientValue;
+    await sourceOf({ ...value, issuer: endpoint.url }).source.read(use);
+    expect(endpoint.asked.at(-1)).toMatchObject({
+      authorization: undefined,
+      form: { client_id: 'us:them', client_secret: 'cs secret+1' },
+    });
+  });
+
+  it('sends nothing where the metadata is that of another issuer', async () => {
+    asIssuer({ issuer: 'https://login.example.com' });
+    const { token_url: _token, ...value } = client() as OAuthClientValue;
+    const { source } = sourceOf({ ...value, issuer: endpoint.url });
+    await expect(source.read(use)).rejects.toMatchObject({ code: 'refused' });
+    expect(endpoint.asked.map(({ path }) => path)).not.toContain('/issue');
   });
 
   it('reaches no address that the guard refuses', async () => {

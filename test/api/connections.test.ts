@@ -21,7 +21,7 @@ import { sweepOnce } from '../support/sweeps.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, secrets, type World } from '../support/world.ts';
 
-const own = { apiUrl: 'http://127.0.0.1:8080/api', redirectUris: [] };
+const own = { apiUrl: 'http://127.0.0.1:8080/api', redirectUris: [], clientDocumentUrl: null };
 const done = 'http://127.0.0.1:8080/api/v1/mcp-auth/done';
 const app = 'https://app.example.com/connected?from=platform';
 
@@ -447,16 +447,16 @@ describe('a connection', () => {
   });
 
   it('uses a stored client at its own authorization server alone', async () => {
-    const register = async (tokenUrl: string) => {
+    const register = async (of: { token_url: string } | { issuer: string }) => {
       const made = await gateway.send({
         method: 'POST',
         path: `/v1/spaces/${world.spaceId}/credentials`,
         apiKey: world.apiKey,
         body: {
-          name: tokenUrl,
+          name: JSON.stringify(of),
           kind: 'oauth2_client',
           origin: 'https://tools.example.com',
-          value: { client_id: 'ours', client_secret: 'secret', token_url: tokenUrl },
+          value: { client_id: 'ours', client_secret: 'secret', ...of },
         },
       });
       const serverId = await registerServer();
@@ -465,10 +465,13 @@ describe('a connection', () => {
       await gateway.send({ method: 'PATCH', path, apiKey: world.apiKey, body });
       return { serverId, credential: made.body.data.id as string };
     };
-    const good = await register('https://login.example.com/token');
-    const { popup_url: url } = (await initiate(good.serverId)).body.data;
-    const address = await new Popup(gateway).decide(url, 'continue');
-    expect(address.searchParams.get('client_id')).toBe('ours');
+    const good = await register({ token_url: 'https://login.example.com/token' });
+    const issuer = await register({ issuer: 'https://login.example.com' });
+    for (const { serverId } of [good, issuer]) {
+      const { popup_url: url } = (await initiate(serverId)).body.data;
+      const address = await new Popup(gateway).decide(url, 'continue');
+      expect(address.searchParams.get('client_id')).toBe('ours');
+    }
     const deletion = await gateway.send({
       method: 'DELETE',
       path: `/v1/spaces/${world.spaceId}/credentials/${good.credential}`,
@@ -478,11 +481,17 @@ describe('a connection', () => {
       status: 409,
       body: { error: { code: 'credential_in_use', used_by: [{ type: 'mcp_server', id: good.serverId }] } },
     });
-    const other = await register('https://login.other.example.com/token');
-    expect(await initiate(other.serverId)).toMatchObject({
-      status: 409,
-      body: { error: { code: 'authorization_client_required' } },
-    });
+    const others = [
+      { token_url: 'https://login.other.example.com/token' },
+      { issuer: 'https://login.other.example.com' },
+      { issuer: 'https://login.example.com/' },
+    ];
+    for (const other of others) {
+      expect(await initiate((await register(other)).serverId)).toMatchObject({
+        status: 409,
+        body: { error: { code: 'authorization_client_required' } },
+      });
+    }
   });
 });
 

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fingerprintOf } from '#domain/foundation/idempotency/idempotency.ts';
@@ -57,11 +58,19 @@ const server = (more: object) => ({
 const rowOf = async (id: string) =>
   (await admin.query('select * from credentials where id = $1', [id])).rows[0] as Record<string, unknown>;
 
+/** Its first line of content stands for it in the searches for a value. */
+const signingKey = generateKeyPairSync('ec', {
+  namedCurve: 'P-256',
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+}).privateKey;
+
 const values: [string, object][] = [
   ['bearer', { token }],
   ['header', { name: 'X-Api-Key', value: `${token} and more` }],
   ['basic', { username: 'ada', password: `${token} ü` }],
   ['oauth2_client', { client_id: 'us', client_secret: token, token_url: 'https://id.example.com/token' }],
+  ['oauth2_client', { client_id: 'us', private_key: signingKey, issuer: 'https://id.example.com' }],
   ['access_key', { access_key_id: 'AK1', secret_access_key: token }],
   ['access_key', { access_key_id: 'AK2', secret_access_key: 'key', session_token: token }],
 ];
@@ -90,6 +99,7 @@ describe('a credential', () => {
     expect(row['sealed_value']).toMatch(/^v1\|/);
     for (const text of [answer.text, read.text, listed.text, JSON.stringify([row, events])]) {
       expect(text).not.toContain(token);
+      expect(text).not.toContain(signingKey.split('\n')[1]);
     }
   });
 
@@ -133,6 +143,41 @@ describe('a credential', () => {
         value: { client_id: 'a', client_secret: token, token_url: `https://a:${token}@id.example.com/` },
       },
       '/value/token_url',
+    ],
+    [
+      'both a secret and a key',
+      {
+        kind: 'oauth2_client',
+        value: {
+          client_id: 'a',
+          client_secret: token,
+          private_key: signingKey,
+          issuer: 'https://id.example.com',
+        },
+      },
+      '/value/client_secret',
+    ],
+    [
+      'a key that signs nothing',
+      {
+        kind: 'oauth2_client',
+        value: {
+          client_id: 'a',
+          private_key: `-----BEGIN PRIVATE KEY-----\n${token}`,
+          issuer: 'https://id.example.com',
+        },
+      },
+      '/value/private_key',
+    ],
+    [
+      'neither an issuer nor a token address',
+      { kind: 'oauth2_client', value: { client_id: 'a', client_secret: token } },
+      '/value/token_url',
+    ],
+    [
+      'an issuer that is no address',
+      { kind: 'oauth2_client', value: { client_id: 'a', client_secret: token, issuer: 'id.example.com' } },
+      '/value/issuer',
     ],
     ['half an access key', { kind: 'access_key', value: { access_key_id: 'a' } }, '/value/secret_access_key'],
     ['an origin with a path', { origin: `${origin}/mcp` }, '/origin'],

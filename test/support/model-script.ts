@@ -40,8 +40,8 @@ export interface Script {
   /** The answer. */
   text: string;
   /**
-   * Answer with all text of users and tools; `$user` in the arguments of a call stands for the last user
-   * text.
+   * Answer with all text of users and tools; `$user` in the arguments of a call stands for the last user text, and
+   * arguments that are `$user` alone are that text.
    */
   echo?: true;
   /** The answer of `diverges` once it sees a prefix. */

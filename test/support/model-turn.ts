@@ -116,9 +116,12 @@ function echoing(script: Script, { messages }: ChatRequest, asked: Asked): Scrip
   const calls = script.calls?.map((round) =>
     round.map((call) => ({
       ...call,
-      arguments: JSON.stringify(call.arguments).replaceAll('$user', () =>
-        JSON.stringify(asked.userText).slice(1, -1),
-      ),
+      arguments:
+        call.arguments === '$user'
+          ? asked.userText
+          : JSON.stringify(call.arguments).replaceAll('$user', () =>
+              JSON.stringify(asked.userText).slice(1, -1),
+            ),
     })),
   );
   return { ...script, text: said.join('\n'), ...(calls === undefined ? {} : { calls }) };

@@ -1,20 +1,11 @@
-import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Reader, Received } from './openai-clients.ts';
+import { installOrSay, installPackages, type Installed, type PackageSet } from './python-packages.ts';
 
-const run = promisify(execFile);
 const scriptOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** A folder of packages, with their versions in its name. */
-interface PackageSet {
-  name: string;
-  packages: readonly string[];
-}
 const openai: PackageSet = { name: 'openai-2.54.0', packages: ['openai==2.54.0'] };
 /** Packages that build on it, with the version that they require. */
 const frameworks: PackageSet = {
@@ -22,22 +13,14 @@ const frameworks: PackageSet = {
   packages: ['openai==3.54.0', 'langchain-openai==1.7.3', 'pydantic-ai-slim[openai]==2.68.0'],
 };
 
-type Installed = { path: string } | { missing: string };
-
 /** OpenAI's package for Python, installed once outside the checkout; the reason where it is impossible. */
 export function pythonPackage(): Promise<Installed> {
   return installOrSay(openai);
 }
 
-function installOrSay(set: PackageSet): Promise<Installed> {
-  return install(set).catch((error: unknown) => ({
-    missing: error instanceof Error ? error.message : String(error),
-  }));
-}
-
 /** Readers that use LangChain and Pydantic AI. @throws when these cannot be installed */
 export async function frameworkReaders(): Promise<Reader[]> {
-  const { path } = await install(frameworks);
+  const { path } = await installPackages(frameworks);
   const reader = (name: string, mode: string): Reader => ({
     name,
     read: (target, received) => read({ path, script: 'framework_reader.py' }, { ...target, mode }, received),
@@ -66,30 +49,6 @@ export async function pythonReaders(): Promise<{ readers: Reader[]; missing: str
     ],
     missing: null,
   };
-}
-
-async function install({ name, packages }: PackageSet): Promise<{ path: string }> {
-  const { stdout } = await run('python3', [
-    '-c',
-    'import sys, pip; print("%d.%d" % sys.version_info[:2])',
-  ]).catch(() => {
-    throw new Error('python3 or pip is not here');
-  });
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'platform');
-  const path = join(cache, `python${stdout.trim()}-${name}`);
-  if (await stat(path).catch(() => null)) return { path };
-  await mkdir(cache, { recursive: true });
-  const staged = await mkdtemp(`${path}.`);
-  const options = ['--quiet', '--disable-pip-version-check', '--no-input'];
-  await run('python3', ['-m', 'pip', 'install', ...options, '--target', staged, ...packages]).catch(
-    async () => {
-      await rm(staged, { recursive: true, force: true });
-      throw new Error(`pip could not install ${packages.join(' ')}`);
-    },
-  );
-  // The second installer finds the first one's folder in its place.
-  await rename(staged, path).catch(() => rm(staged, { recursive: true, force: true }));
-  return { path };
 }
 
 /** Each line of the script is one piece of text, the last one the joined text. */

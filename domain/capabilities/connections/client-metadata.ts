@@ -36,6 +36,6 @@ export function clientDocument(settings: ConnectionSettings, key: string | null)
 
 /** An authorization server fetches the document, so that it must be able to reach and to trust its address. */
 export function hasPublicDocument(settings: ConnectionSettings): boolean {
-  const { protocol, hostname } = new URL(settings.apiUrl);
+  const { protocol, hostname } = new URL(clientDocumentUrl(settings, null));
   return protocol === 'https:' || isLoopback(hostname);
 }

@@ -21,6 +21,8 @@ export interface ConnectionSettings {
   apiUrl: string;
   /** Where the popup may lead back to, compared character by character; the platform's own page is always allowed. */
   redirectUris: readonly string[];
+  /** Another public address of the client documents, with `{issuer}` for `issuerKey`; null: that of the API. */
+  clientDocumentUrl: string | null;
 }
 
 /**
@@ -37,8 +39,9 @@ export function callbackAt({ apiUrl }: ConnectionSettings, key: string | null): 
 }
 
 /** The platform's client id at an issuer that reads client documents: each names the callback of its issuer. */
-export function clientDocumentUrl({ apiUrl }: ConnectionSettings, key: string | null): string {
-  return `${apiUrl}/v1/mcp-auth${key === null ? '' : `/clients/${key}`}/client.json`;
+export function clientDocumentUrl(settings: ConnectionSettings, key: string | null): string {
+  const own = `${settings.apiUrl}/v1/mcp-auth${key === null ? '' : `/clients/${key}`}/client.json`;
+  return settings.clientDocumentUrl?.replaceAll('{issuer}', key ?? '') ?? own;
 }
 
 /** The name of an issuer in addresses: 22 characters of the alphabet of base64url. */

@@ -1,5 +1,5 @@
 import { Credential, valuePlace } from '#domain/capabilities/credentials/credential.entity.ts';
-import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import type { CredentialValue, OAuthClientValue } from '#domain/capabilities/credentials/credential-value.ts';
 import type { FieldWork } from '#domain/foundation/secrets/field-place.ts';
 import { openField } from '#domain/foundation/secrets/open-fields.ts';
 import { AuthorizationClient, secretPlace } from './authorization-client.entity.ts';
@@ -40,13 +40,13 @@ export async function openClient(
 }
 
 /**
- * The secret goes to the token address that is stored with it and nowhere else: a tool server that names another
- * authorization server does not get it.
+ * The secret goes to the token address or the issuer that is stored with it and nowhere else: a tool server that names
+ * another authorization server does not get it.
  */
 async function openPreregistered(
   work: FieldWork,
   { clientCredentialId: id, spaceId }: ClientReference,
-  { metadata }: AuthorizationTarget,
+  target: AuthorizationTarget,
 ): Promise<OAuthClient | null> {
   const credential = id == null ? null : await work.em.findOne(Credential, { id });
   if (credential === null || !(credential.spaceId == null || credential.spaceId === spaceId)) {
@@ -54,14 +54,21 @@ async function openPreregistered(
   }
   const text = await openField(work, valuePlace(credential), credential.sealedValue);
   const value = text === null ? null : (JSON.parse(text) as CredentialValue);
-  if (value?.kind !== 'oauth2_client' || value.token_url !== metadata['token_endpoint']) {
+  if (value?.kind !== 'oauth2_client' || !isRegisteredAt(value, target)) {
     return null;
   }
   return {
     clientId: value.client_id,
-    clientSecret: value.client_secret,
-    privateKey: null,
+    clientSecret: value.client_secret ?? null,
+    privateKey: value.private_key ?? null,
     authMethod: null,
     secretExpiresAt: null,
   };
+}
+
+function isRegisteredAt(
+  { issuer, token_url: tokenUrl }: OAuthClientValue,
+  target: AuthorizationTarget,
+): boolean {
+  return issuer === undefined ? tokenUrl === target.metadata['token_endpoint'] : issuer === target.issuer;
 }

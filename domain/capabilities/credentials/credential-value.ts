@@ -1,4 +1,5 @@
 import { invalid } from '#domain/foundation/kernel/errors.ts';
+import { isClientKey } from './client-key.ts';
 import { checkHeaderName } from './header-name.ts';
 
 export const credentialKinds = ['bearer', 'header', 'basic', 'oauth2_client', 'access_key'] as const;
@@ -13,7 +14,9 @@ export const valueMembers = [
   'password',
   'client_id',
   'client_secret',
+  'private_key',
   'token_url',
+  'issuer',
   'scope',
   'access_key_id',
   'secret_access_key',
@@ -28,8 +31,22 @@ export type CredentialValue =
   | { kind: 'bearer'; token: string }
   | { kind: 'header'; name: string; value: string }
   | { kind: 'basic'; username: string; password: string }
-  | { kind: 'oauth2_client'; client_id: string; client_secret: string; token_url: string; scope?: string }
+  | OAuthClientValue
   | { kind: 'access_key'; access_key_id: string; secret_access_key: string; session_token?: string };
+
+/** A client that is registered at an authorization server, which its token address or its issuer names. */
+export interface OAuthClientValue {
+  kind: 'oauth2_client';
+  client_id: string;
+  /** Either a secret or a private key. */
+  client_secret?: string;
+  /** PEM (PKCS #8) for `private_key_jwt`. */
+  private_key?: string;
+  /** Either the token address or the issuer, whose metadata names it. */
+  token_url?: string;
+  issuer?: string;
+  scope?: string;
+}
 
 interface Rule {
   form: RegExp;
@@ -67,8 +84,15 @@ const rules: Readonly<Record<CredentialKind, Partial<Record<ValueMember, Rule>>>
   },
   oauth2_client: {
     client_id: visible(512),
-    client_secret: printable(2_048),
-    token_url: visible(2_048),
+    client_secret: { ...printable(2_048), optional: true },
+    private_key: {
+      form: /^[\x20-\x7e\r\n]+$/,
+      maxBytes: 8_192,
+      says: 'must be at most 8192 bytes of PEM',
+      optional: true,
+    },
+    token_url: { ...visible(2_048), optional: true },
+    issuer: { ...visible(2_048), optional: true },
     scope: { ...printable(1_024), optional: true },
   },
   access_key: {
@@ -97,8 +121,8 @@ export function checkValue(kind: CredentialKind, given: GivenValue): CredentialV
   if (kind === 'header') {
     checkHeaderName(given.name ?? '');
   }
-  if (kind === 'oauth2_client' && !isTokenUrl(given.token_url ?? '')) {
-    throw invalid('value.token_url', 'token_url must be an http(s) address without credentials or fragment.');
+  if (kind === 'oauth2_client') {
+    checkClient(given);
   }
   return { kind, ...given } as CredentialValue;
 }
@@ -107,7 +131,31 @@ function fits(text: string, { form, maxBytes }: Rule): boolean {
   return text.isWellFormed() && Buffer.byteLength(text) <= maxBytes && form.test(text);
 }
 
-function isTokenUrl(text: string): boolean {
+function checkClient({
+  client_secret: secret,
+  private_key: key,
+  token_url: tokenUrl,
+  issuer,
+}: GivenValue): void {
+  if ((secret === undefined) === (key === undefined)) {
+    throw invalid('value.client_secret', 'Either client_secret or private_key is needed.');
+  }
+  if (key !== undefined && !isClientKey(key)) {
+    throw invalid(
+      'value.private_key',
+      'private_key must be an RSA, EC or Ed25519 key in PEM (PKCS #8), not encrypted.',
+    );
+  }
+  if ((tokenUrl === undefined) === (issuer === undefined)) {
+    throw invalid('value.token_url', 'Either token_url or issuer is needed.');
+  }
+  if (!isAddress(tokenUrl ?? issuer ?? '')) {
+    const name = tokenUrl === undefined ? 'issuer' : 'token_url';
+    throw invalid(`value.${name}`, `${name} must be an http(s) address without credentials or fragment.`);
+  }
+}
+
+function isAddress(text: string): boolean {
   const url = URL.parse(text);
   return (
     url !== null &&

@@ -53,6 +53,16 @@ function unknownParameters(text: string): string[] {
   );
 }
 
+/** An address that can be a client id: `https`, with a path, spelt as every reader spells it, `{issuer}` aside. */
+const clientIdAddress = z
+  .url({ protocol: /^https$/ })
+  .max(2_048)
+  .refine((template) => {
+    const text = template.replaceAll('{issuer}', 'issuer');
+    const { href, pathname, username, password, hash } = new URL(text);
+    return href === text && pathname !== '/' && `${username}${password}${hash}` === '';
+  }, 'must be an https address with a path and without credentials or fragment');
+
 const masterKey = z
   .string()
   .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
@@ -132,6 +142,14 @@ const gateway = z.object({
   EGRESS_ALLOW: list,
   /** Where the popup that connects an account may end, beside the platform's own page; compared character by character. */
   MCP_AUTH_REDIRECT_URIS: list,
+  /**
+   * The public https address at which the operator publishes the platform's client documents, which is then its client
+   * id, with `{issuer}` for the issuer; without it, the gateway's own addresses of them are used.
+   */
+  MCP_CLIENT_DOCUMENT_URL: z
+    .union([z.literal(''), clientIdAddress])
+    .default('')
+    .transform((text) => (text === '' ? null : text)),
   /** Sign-ins that one address may start per minute. */
   MAX_LOGIN_STARTS: z.coerce.number().int().positive().default(600),
   /** Refreshes per minute from one address, over all sessions. */

@@ -246,14 +246,14 @@ describe('the registration endpoint', () => {
       clientId: 'id',
       clientSecret: 'secret',
       privateKey: null,
-      authMethod: 'client_secret_basic',
+      authMethod: 'client_secret_post',
       secretExpiresAt: new Date(2_000_000_000_000),
     });
     expect(sent[0]).toMatchObject({
       client_name: 'Platform',
       application_type: 'native',
       grant_types: ['authorization_code', 'refresh_token'],
-      token_endpoint_auth_method: 'client_secret_basic',
+      token_endpoint_auth_method: 'client_secret_post',
     });
     sent.length = 0;
     const redirectUris = ['https://platform.example.com/callback'];

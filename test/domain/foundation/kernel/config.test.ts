@@ -56,3 +56,23 @@ it('traces go to the address that is configured, and nowhere without one', () =>
   expect([tracing(''), tracing(undefined)]).toEqual([null, null]);
   expect(() => tracing('traces.example.com')).toThrow('TRACING_BASE_URL: must be an http(s) address');
 });
+
+const clientDocument = (MCP_CLIENT_DOCUMENT_URL: string) =>
+  gatewayConfig('postgres://app_rt@127.0.0.1/platform', { MCP_CLIENT_DOCUMENT_URL }).MCP_CLIENT_DOCUMENT_URL;
+
+it('the client document is where the operator says, spelt as every reader spells it', () => {
+  expect(clientDocument('')).toBeNull();
+  const url = 'https://apps.example.com/platform.json';
+  expect(clientDocument(url)).toBe(url);
+  expect(clientDocument('https://apps.example.com/{issuer}')).toBe('https://apps.example.com/{issuer}');
+  for (const wrong of [
+    'http://apps.example.com/a',
+    'https://apps.example.com',
+    `${url}#a`,
+    'https://apps.example.com/{client}',
+    'https://A.b/c',
+  ]) {
+    expect(() => clientDocument(wrong)).toThrow('MCP_CLIENT_DOCUMENT_URL: ');
+  }
+  expect(() => clientDocument('https://user@apps.example.com/a')).toThrow('without credentials');
+});
