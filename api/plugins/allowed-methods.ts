@@ -3,23 +3,22 @@
  * parameter.
  */
 export class AllowedMethods {
-  readonly #methods = new Map<string, Set<string>>();
+  readonly #patterns = new Map<string, Pattern>();
   #shadowed: ReadonlySet<string> | null = null;
 
-  add(pattern: string, methods: readonly string[]): void {
-    const known = this.#methods.get(pattern) ?? new Set<string>();
-    methods.forEach((method) => known.add(method));
-    this.#methods.set(pattern, known);
+  add(text: string, methods: readonly string[]): void {
+    const pattern = this.#patterns.get(text) ?? parse(text);
+    methods.forEach((method) => pattern.methods.add(method));
+    this.#patterns.set(text, pattern);
     this.#shadowed = null;
   }
 
   /** Sorted; empty where no route matches `path`. */
   at(path: string): string[] {
-    const matching = [...this.#methods.keys()].filter((pattern) => isOf(pattern, path));
-    const [best] = matching.map(shapeOf).sort();
-    const methods = matching
-      .filter((pattern) => shapeOf(pattern) === best)
-      .flatMap((pattern) => [...(this.#methods.get(pattern) ?? [])]);
+    const steps = path.split('/');
+    const matching = [...this.#patterns.values()].filter((pattern) => matches(pattern, steps));
+    const [best] = matching.map(({ shape }) => shape).sort();
+    const methods = matching.filter(({ shape }) => shape === best).flatMap((pattern) => [...pattern.methods]);
     return [...new Set(methods)].sort();
   }
 
@@ -28,35 +27,44 @@ export class AllowedMethods {
    * through to the parameter route beside it.
    */
   fellThrough(pattern: string, method: string, path: string): boolean {
-    this.#shadowed ??= new Set([...this.#methods.keys()].filter((each) => this.#isShadowed(each)));
+    this.#shadowed ??= this.#findShadowed();
     return this.#shadowed.has(pattern) && !this.at(path).includes(method);
   }
 
-  #isShadowed(pattern: string): boolean {
-    return [...this.#methods.keys()].some(
-      (other) => other !== pattern && shapeOf(other) < shapeOf(pattern) && isOf(pattern, other),
-    );
+  #findShadowed(): Set<string> {
+    const all = [...this.#patterns];
+    const isShadowed = (pattern: Pattern) =>
+      all.some(([, other]) => other.shape < pattern.shape && matches(pattern, other.steps));
+    return new Set(all.filter(([, pattern]) => isShadowed(pattern)).map(([text]) => text));
   }
+}
+
+/** Parsed once: every pattern is compared with every other one when a gateway starts. */
+interface Pattern {
+  steps: readonly string[];
+  /** The place of the star, which matches the rest; -1 without one. */
+  star: number;
+  /** Sort key in the router's order, step by step: literal, parameter, wildcard. */
+  shape: string;
+  methods: Set<string>;
 }
 
 /** A request's path, without its query. */
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 
-/** Compares step by step; a star matches the rest. */
-function isOf(pattern: string, path: string): boolean {
-  const steps = path.split('/');
-  const names = pattern.split('/');
-  const star = names.findIndex((name) => name.includes('*'));
+function parse(text: string): Pattern {
+  const steps = text.split('/');
+  const star = steps.findIndex((step) => step.includes('*'));
+  const kindOf = (step: string) => (step.startsWith(':') ? '1' : step.includes('*') ? '2' : '0');
+  return { steps, star, shape: steps.map(kindOf).join(''), methods: new Set() };
+}
+
+/** Compares step by step. */
+function matches({ steps: names, star }: Pattern, steps: readonly string[]): boolean {
   return (
     (star < 0 ? steps.length === names.length : steps.length > star) &&
     names
       .slice(0, star < 0 ? names.length : star)
       .every((name, at) => (name.startsWith(':') ? steps[at] !== '' : name === steps[at]))
   );
-}
-
-/** Sort key in the router's order, step by step: literal, parameter, wildcard. */
-function shapeOf(pattern: string): string {
-  const step = (text: string) => (text.startsWith(':') ? '1' : text.includes('*') ? '2' : '0');
-  return pattern.split('/').map(step).join('');
 }

@@ -129,8 +129,7 @@ export async function openGateway(
   await gateway.database.assertRestrictedRole();
   gateway.hub.start();
   const app = await buildApp({ ...gateway, workflows, embedders });
-  const served = await app.inject('/api/openapi.json');
-  const description = new ApiDescription(served.json<OpenApi>());
+  const description = (served ??= await describe(app));
   return {
     app,
     gateway,
@@ -149,6 +148,13 @@ export async function openGateway(
       await gateway.close();
     },
   };
+}
+
+/** Every gateway of a process serves the same one; writing it and compiling its schemas is most of a gateway's cost. */
+let served: ApiDescription | undefined;
+
+async function describe(app: FastifyInstance): Promise<ApiDescription> {
+  return new ApiDescription((await app.inject('/api/openapi.json')).json<OpenApi>());
 }
 
 async function inject(app: FastifyInstance, call: Call): Promise<Answer> {
