@@ -28,8 +28,10 @@ import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { limitHeapGrowth } from '#adapters/process/limit-heap-growth.ts';
+import { processorPressure } from '#adapters/process/processor-pressure.ts';
 import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
+import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
@@ -195,7 +197,13 @@ const polling = new Polling({
   logger,
   onHung: onTemporalHung,
 });
-const relay = startRelay(relayDependencies, dispatcher, relayPauseMs.worker);
+const relay = startRelay(relayDependencies, dispatcher, {
+  pauseMs: relayPauseMs.worker,
+  starts: new AdaptiveRate({
+    perSecond: config.STARTS_PER_SECOND_PER_TENANT,
+    pressure: processorPressure(),
+  }),
+});
 const upkeep = startUpkeep({
   client,
   deps: upkeepDependencies,

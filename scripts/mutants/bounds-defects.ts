@@ -43,7 +43,7 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'starts without a pace',
     file: 'temporal/paced-dispatcher.ts',
-    replace: [["row.kind === 'start' ?", "row.kind === 'start' && row.id === '' ?"]],
+    replace: [["row.kind !== 'start' ||", "row.kind !== 'start' || row.id !== '' ||"]],
     test: 'test/temporal/paced-dispatcher.test.ts',
     caughtBy: 'a start beyond the pace stays in the outbox',
   },

@@ -14,12 +14,15 @@ interface Beginning {
  */
 export class ContendedPace {
   readonly #pace: Pace;
+  readonly #maxWaitMs: number;
   /** The most recent starts of two different keys, newest first. */
   #latest: Beginning | null = null;
   #other: Beginning | null = null;
 
-  constructor(limits: PaceLimits) {
+  /** @param maxWaitMs what is beyond this wait leaves no debt: its caller has another way */
+  constructor({ maxWaitMs = Infinity, ...limits }: PaceLimits & { maxWaitMs?: number }) {
     this.#pace = new Pace(limits);
+    this.#maxWaitMs = maxWaitMs;
   }
 
   /** @returns milliseconds to wait, 0 within the burst and for the only active key */
@@ -29,6 +32,6 @@ export class ContendedPace {
     }
     this.#latest = { key, at: now };
     const alone = this.#other === null || this.#other.at < now - activeForMs;
-    return alone ? this.#pace.drain(key, now) : this.#pace.take(key, 1, now);
+    return alone ? this.#pace.drain(key, now) : this.#pace.takeWithin(this.#maxWaitMs, key, 1, now);
   }
 }
