@@ -82,10 +82,13 @@ export function startRelay(
   { pauseMs, starts }: { pauseMs: number; starts: Pick<AdaptiveRate, 'next'> },
 ): { stop: () => Promise<void> } {
   const stopped = new AbortController();
+  let heldBack = false;
   const run = async () => {
     while (!stopped.signal.aborted) {
       try {
-        const rows = await claimOutbox(deps.database, { rows: batch, starts: starts.next() });
+        const allowed = starts.next(heldBack);
+        const rows = await claimOutbox(deps.database, { rows: batch, starts: allowed });
+        heldBack = rows.filter(({ kind }) => kind === 'start').length >= Math.max(1, allowed);
         await Promise.all(rows.map((row) => dispatcher.dispatch(row)));
         if (rows.length === batch) {
           continue;

@@ -109,6 +109,7 @@ const relayDependencies = { client, database, metrics, logger };
 const dispatcher = createDispatcher(relayDependencies);
 const unitOfWork = new UnitOfWork(orm, sendAfterCommit(dispatcher));
 const shares = new AnswerShares();
+const pressure = processorPressure();
 const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded: metrics.answerCutOff };
 const openStored = (use: CredentialUse) =>
   unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use));
@@ -133,6 +134,7 @@ const activities = createActivities({
   pace: new ContendedPace({
     burst: config.TURN_BURST_PER_TENANT,
     perSecond: config.TURNS_PER_SECOND_PER_TENANT,
+    pressure,
   }),
   extractor: createTextExtractor(),
   sources: createSourceProviders({
@@ -201,7 +203,7 @@ const relay = startRelay(relayDependencies, dispatcher, {
   pauseMs: relayPauseMs.worker,
   starts: new AdaptiveRate({
     perSecond: config.STARTS_PER_SECOND_PER_TENANT,
-    pressure: processorPressure(),
+    pressure,
   }),
 });
 const upkeep = startUpkeep({

@@ -1,38 +1,47 @@
 import { readFileSync } from 'node:fs';
 
-/** Mean milliseconds that a runnable thread waits for a processor, from which on the machine counts as busy. */
-const busyFromMs = 0.5;
+/** Share of its time that an event loop waits for a processor, from which on the machine counts as busy. */
+const busyFrom = 0.1;
 const nanosecondsPerMs = 1_000_000;
+/** A shorter time says little: several callers share what was seen last. */
+const seenForMs = 500;
+
+export interface PressureSources {
+  /** The kernel's counts of the main thread. */
+  statistics: () => string;
+  /** Milliseconds of a clock. */
+  now: () => number;
+}
 
 /**
- * Whether the event loop of this process waits for a processor whenever it has something to do: by the kernel's count
- * of its waits since the last call. It costs nothing in between.
- * @returns null where the kernel does not count them
+ * Whether the event loop of this process has lost much time of late, runnable but without a processor: it shares the
+ * processors with PostgreSQL, Temporal and others. It costs nothing between two calls.
+ * @returns null where the kernel does not count
  */
-export function processorPressure(read: () => string = schedulerStatistics): () => boolean | null {
-  let before = parsed(read());
+export function processorPressure({ statistics, now }: PressureSources = ownSources): () => boolean | null {
+  let seen = { waitedMs: waitedMs(statistics()), at: now(), isBusy: false };
   return () => {
-    const now = parsed(read());
-    if (now === null || before === null) {
-      return null;
+    const at = now();
+    if (at - seen.at >= seenForMs) {
+      const waited = waitedMs(statistics());
+      seen = { waitedMs: waited, at, isBusy: (waited - seen.waitedMs) / (at - seen.at) >= busyFrom };
     }
-    const turns = now.turns - before.turns;
-    const waitedMs = (now.waited - before.waited) / nanosecondsPerMs;
-    before = now;
-    return turns > 0 && waitedMs / turns >= busyFromMs;
+    return Number.isNaN(seen.waitedMs) ? null : seen.isBusy;
   };
 }
 
-/** Of the main thread: time on a processor, time of waiting for one, and the number of times that it got one. */
-function schedulerStatistics(): string {
-  try {
-    return readFileSync('/proc/self/schedstat', 'utf8');
-  } catch {
-    return '';
-  }
-}
+const ownSources: PressureSources = {
+  statistics: () => {
+    try {
+      return readFileSync('/proc/self/schedstat', 'utf8');
+    } catch {
+      return '';
+    }
+  },
+  now: () => performance.now(),
+};
 
-function parsed(text: string): { waited: number; turns: number } | null {
-  const [, waited, turns] = /^\d+ (\d+) (\d+)/.exec(text) ?? [];
-  return waited === undefined ? null : { waited: Number(waited), turns: Number(turns) };
+/** The second of three counts: time on a processor, time of waiting for one, and how often it got one. */
+function waitedMs(statistics: string): number {
+  return Number(statistics.split(' ')[1]) / nanosecondsPerMs;
 }

@@ -1,23 +1,33 @@
 import { expect, it } from 'vitest';
 import { processorPressure } from '#adapters/process/processor-pressure.ts';
 
-/** Statistics of the scheduler, one a call: milliseconds of waiting, and how often a processor was got. */
-function scheduler(...readings: [waitedMs: number, turns: number][]): () => string {
-  const left = readings.map(([waitedMs, turns]) => `123 ${waitedMs * 1e6} ${turns}\n`);
-  return () => left.shift() ?? '';
+/** The pressure beside a kernel whose clock and counts are set by `at`. */
+function scheduler() {
+  let [ms, waitedMs] = [0, 5_000];
+  const pressure = processorPressure({ statistics: () => `123 ${waitedMs * 1e6} 456\n`, now: () => ms });
+  return (toMs: number, toWaitedMs: number) => {
+    [ms, waitedMs] = [toMs, toWaitedMs];
+    return pressure();
+  };
 }
 
-it('is pressure when a runnable thread waits for half a millisecond and more on average', () => {
-  const pressure = processorPressure(scheduler([1_000, 100], [1_049, 200], [1_149, 300], [1_150, 400]));
-  expect([pressure(), pressure(), pressure()]).toEqual([false, true, false]);
+it('is pressure when the event loop waits for a processor for a tenth of its time', () => {
+  const at = scheduler();
+  expect([at(1_000, 5_099), at(2_000, 5_199), at(3_000, 5_220)]).toEqual([false, true, false]);
 });
 
-it('is no pressure when there was nothing to do', () => {
-  expect(processorPressure(scheduler([1_000, 100], [1_000, 100]))()).toBe(false);
+it('is what was seen last for half a second, so that several callers see the same', () => {
+  const at = scheduler();
+  expect([at(499, 5_499), at(1_000, 5_499), at(1_499, 5_499), at(1_500, 5_499)]).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
 });
 
 it('is unknown where the kernel does not count', () => {
-  expect(processorPressure(() => '')()).toBeNull();
+  expect(processorPressure({ statistics: () => '', now: () => 0 })()).toBeNull();
 });
 
 it.runIf(process.platform === 'linux')('reads what the kernel counts for this process', () => {

@@ -1,21 +1,22 @@
 export interface AdaptiveRateOptions {
-  /** The rate before anything is known of the machine; kept where nothing can be known. */
+  /** The rate while nothing is known of the machine, and while nothing is held back. */
   perSecond: number;
   /** Whether the machine has too little processor time; null: unknown. */
   pressure: () => boolean | null;
 }
 
-/** Between rounds longer than this nothing is saved up. */
+/** Nothing is saved up in a longer pause between rounds. */
 const maxRoundMs = 1_000;
-/** Bounds of the rate, as multiples of `perSecond`. */
-const [least, most] = [1 / 4, 20];
-const [falls, rises] = [0.7, 1.5];
 /** A shorter look at the machine says little. */
 const lookEveryMs = 500;
+/** Bounds of the rate, as multiples of `perSecond`. */
+const [least, most] = [1 / 4, 8];
+/** Falls at once, and feels its way up. */
+const [falls, rises] = [1 / 2, 5 / 4];
 
 /**
- * How much each round of a loop may do: a rate that falls from round to round while the machine is under pressure, and
- * rises while it is not.
+ * How much each round of a loop may do: a rate that falls while the machine is under pressure, and rises while it is
+ * not and more is to be done.
  */
 export class AdaptiveRate {
   readonly #options: AdaptiveRateOptions;
@@ -28,27 +29,29 @@ export class AdaptiveRate {
     this.#options = options;
   }
 
-  get perSecond(): number {
-    return this.#options.perSecond * this.#factor;
-  }
-
-  /** Begins a round. @returns whole units since the last one; fractions are kept for the next */
-  next(now = performance.now()): number {
+  /**
+   * Begins a round.
+   * @param heldBack whether the round before had more to do than it might
+   * @returns whole units since that round; fractions are kept for the next
+   */
+  next(heldBack: boolean, now = performance.now()): number {
     const elapsedMs = Math.min(now - (this.#roundAt ?? now - maxRoundMs), maxRoundMs);
     this.#roundAt = now;
     if (now - this.#lookedAt >= lookEveryMs) {
       this.#lookedAt = now;
-      this.#adapt();
+      this.#adapt(heldBack);
     }
-    const units = this.#saved + (this.perSecond * elapsedMs) / 1_000;
+    const units = this.#saved + (this.#options.perSecond * this.#factor * elapsedMs) / 1_000;
     this.#saved = units % 1;
     return Math.floor(units);
   }
 
-  #adapt(): void {
+  #adapt(heldBack: boolean): void {
     const pressure = this.#options.pressure();
-    if (pressure !== null) {
-      this.#factor = Math.min(most, Math.max(least, this.#factor * (pressure ? falls : rises)));
+    if (pressure === true) {
+      this.#factor = Math.max(least, this.#factor * falls);
+    } else if (pressure === false) {
+      this.#factor = Math.min(heldBack ? most : 1, this.#factor * rises);
     }
   }
 }

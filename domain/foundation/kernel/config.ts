@@ -124,7 +124,7 @@ const gateway = z.object({
     .number()
     .int()
     .positive()
-    .default(3 * availableParallelism()),
+    .default(2 * availableParallelism()),
   /** The gateway's address for browsers, to which sign-in returns. `http://127.0.0.1:PORT` when not given. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })

@@ -2,22 +2,32 @@ import { expect, it } from 'vitest';
 import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
 
 /** Units of rounds a second apart. */
-function rounds(rate: AdaptiveRate, count: number, fromMs = 0): number[] {
-  return Array.from({ length: count }, (_, second) => rate.next(fromMs + second * 1_000));
+function rounds(rate: AdaptiveRate, count: number, { from = 0, heldBack = true } = {}): number[] {
+  return Array.from({ length: count }, (_, second) => rate.next(heldBack, (from + second) * 1_000));
 }
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-it('falls to a quarter of the given rate under pressure, and rises to its twentyfold without', () => {
+it('falls to a quarter under pressure, and rises to its eightfold without, while more is to be done', () => {
   let pressure = true;
   const rate = new AdaptiveRate({ perSecond: 3, pressure: () => pressure });
-  const busy = rounds(rate, 40);
-  expect(busy.slice(0, 3)).toEqual([2, 1, 1]);
-  expect(mean(busy.slice(20))).toBeCloseTo(0.75, 1);
+  expect(rounds(rate, 4)).toEqual([1, 1, 1, 0]);
+  expect(sum(rounds(rate, 100, { from: 4 }))).toBe(75);
   pressure = false;
-  const free = rounds(rate, 20, 40_000);
-  expect(free.at(-1)).toBe(60);
-  expect(free.findIndex((units) => units >= 3)).toBeLessThan(6);
+  expect(rounds(rate, 20, { from: 104 }).at(-1)).toBe(24);
+  pressure = true;
+  expect(rounds(rate, 4, { from: 124 })).toEqual([12, 6, 3, 2]);
+});
+
+it('is as given where nothing is held back: what comes next finds no rate that was raised', () => {
+  let pressure = false;
+  const rate = new AdaptiveRate({ perSecond: 3, pressure: () => pressure });
+  expect(sum(rounds(rate, 100, { heldBack: false }))).toBe(300);
+  rounds(rate, 20, { from: 100 });
+  expect(rounds(rate, 2, { from: 120, heldBack: false })).toEqual([3, 3]);
+  pressure = true;
+  rounds(rate, 10, { from: 122 });
+  pressure = false;
+  expect(rounds(rate, 10, { from: 132, heldBack: false }).at(-1)).toBe(3);
 });
 
 it('keeps the given rate where nothing is known of the machine, and the fractions of a round for the next', () => {
@@ -27,15 +37,15 @@ it('keeps the given rate where nothing is known of the machine, and the fraction
 
 it('counts the time of a round, and saves nothing up in a long pause', () => {
   const rate = new AdaptiveRate({ perSecond: 10, pressure: () => null });
-  rate.next(0);
-  expect(rate.next(200)).toBe(2);
-  expect(rate.next(200)).toBe(0);
-  expect(rate.next(60_000)).toBe(10);
+  rate.next(false, 0);
+  expect(rate.next(false, 200)).toBe(2);
+  expect(rate.next(false, 200)).toBe(0);
+  expect(rate.next(false, 60_000)).toBe(10);
 });
 
 it('looks at the machine twice a second, however short the rounds', () => {
   let looks = 0;
   const rate = new AdaptiveRate({ perSecond: 10, pressure: () => ((looks += 1), false) });
-  for (let ms = 0; ms <= 1_000; ms += 10) rate.next(ms);
+  for (let ms = 0; ms <= 1_000; ms += 10) rate.next(true, ms);
   expect(looks).toBe(3);
 });
