@@ -41,6 +41,20 @@ export const boundsDefects: readonly Defect[] = [
     caughtBy: 'a tenant that begins more than its pace waits',
   },
   {
+    name: 'a queue of starts that others wait behind',
+    file: 'domain/operations/schema/functions/outbox.sql',
+    replace: [['(not r.in_turn or r.place <= p_starts)', 'true']],
+    test: 'test/domain/foundation/durable/outbox.test.ts',
+    caughtBy: 'hands out some starts of each tenant and type in turn',
+  },
+  {
+    name: 'a rate that does not fall under pressure',
+    file: 'domain/foundation/kernel/adaptive-rate.ts',
+    replace: [['if (pressure === true) {', 'if (pressure === null) {']],
+    test: 'test/domain/foundation/kernel/adaptive-rate.test.ts',
+    caughtBy: 'falls to a quarter under pressure',
+  },
+  {
     name: 'starts without a pace',
     file: 'temporal/paced-dispatcher.ts',
     replace: [["row.kind !== 'start' ||", "row.kind !== 'start' || row.id !== '' ||"]],

@@ -194,7 +194,11 @@ const worker = z.object({
     .number()
     .positive()
     .default(1.5 * availableParallelism()),
-  TURN_BURST_PER_TENANT: z.coerce.number().int().positive().default(20),
+  TURN_BURST_PER_TENANT: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(5 * availableParallelism()),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
   SEAL_INTERVAL_SECONDS: z.coerce.number().int().positive().default(5),
   ANCHOR_INTERVAL_SECONDS: z.coerce.number().int().positive().default(3_600),
