@@ -86,7 +86,7 @@ export function startRelay(
   const run = async () => {
     while (!stopped.signal.aborted) {
       try {
-        const allowed = starts.next(heldBack);
+        const allowed = Math.min(starts.next(heldBack), batch);
         const rows = await claimOutbox(deps.database, { rows: batch, starts: allowed });
         heldBack = rows.filter(({ kind }) => kind === 'start').length >= Math.max(1, allowed);
         await Promise.all(rows.map((row) => dispatcher.dispatch(row)));
