@@ -19,6 +19,7 @@ import { openCredential } from '#domain/capabilities/credentials/open-credential
 import { createPresidio } from '#adapters/governance/presidio.ts';
 import { createRedactionThreads, gatewayRedaction } from '#adapters/governance/redaction-threads.ts';
 import { createOidcClient } from '#adapters/identity/oidc-client.ts';
+import { processorPressure } from '#adapters/process/processor-pressure.ts';
 import { createLogger } from '#adapters/telemetry/logger.ts';
 import { createTelemetry, type Telemetry } from '#adapters/telemetry/metrics.ts';
 import { outboxAgeSeconds } from '#domain/foundation/durable/outbox.ts';
@@ -26,6 +27,7 @@ import { sendAfterCommit } from '#domain/foundation/durable/send-after-commit.ts
 import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
 import type { NameRecogniser } from '#domain/governance/redaction/found-names.ts';
 import type { LongTextRedactor } from '#domain/governance/redaction/redact-texts.ts';
+import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 import type { Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
 import { CredentialCache } from '#domain/identity/api-keys/credential-cache.ts';
@@ -119,6 +121,7 @@ export function assemble(
   const pace = new ContendedPace({
     burst: config.START_BURST_PER_TENANT,
     perSecond: config.STARTS_PER_SECOND_PER_TENANT,
+    maxWaitMs: relayPauseMs.worker,
   });
   const paced = pacedDispatcher({ dispatcher, pace, database, logger });
   const credentialCache = new CredentialCache();
@@ -170,7 +173,13 @@ export function assemble(
     start: async () => {
       await ensureRestrictedRole(database);
       telemetry.observeQueueAge(() => outboxAgeSeconds(database));
-      relay = startRelay(relayDependencies, dispatcher, relayPauseMs.gateway);
+      relay = startRelay(relayDependencies, dispatcher, {
+        pauseMs: relayPauseMs.gateway,
+        starts: new AdaptiveRate({
+          perSecond: config.STARTS_PER_SECOND_PER_TENANT,
+          pressure: processorPressure(),
+        }),
+      });
       hub.start();
       builtin.start();
     },

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { claimOutbox, removeFromOutbox } from '#domain/foundation/durable/outbox.ts';
 import type { Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
 import type { Dispatch } from '#domain/foundation/durable/messages.ts';
+import type { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
 import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
@@ -73,17 +74,21 @@ export const relayPauseMs = { worker: 1_000, gateway: 5_000 };
 
 /**
  * Sends pending rows that no dispatcher has sent, without a pause while batches are full. Runs in gateways and workers.
+ * Of each tenant's starts it sends as many as `starts` allows in a round, so that none waits behind the queue of another.
  */
 export function startRelay(
   deps: DispatcherDependencies,
   dispatcher: Dispatcher,
-  pauseMs: number,
+  { pauseMs, starts }: { pauseMs: number; starts: Pick<AdaptiveRate, 'next'> },
 ): { stop: () => Promise<void> } {
   const stopped = new AbortController();
+  let heldBack = false;
   const run = async () => {
     while (!stopped.signal.aborted) {
       try {
-        const rows = await claimOutbox(deps.database, batch);
+        const allowed = Math.min(starts.next(heldBack), batch);
+        const rows = await claimOutbox(deps.database, { rows: batch, starts: allowed });
+        heldBack = rows.filter(({ kind }) => kind === 'start').length >= Math.max(1, allowed);
         await Promise.all(rows.map((row) => dispatcher.dispatch(row)));
         if (rows.length === batch) {
           continue;

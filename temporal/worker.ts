@@ -28,8 +28,10 @@ import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { limitHeapGrowth } from '#adapters/process/limit-heap-growth.ts';
+import { processorPressure } from '#adapters/process/processor-pressure.ts';
 import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
+import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
@@ -107,6 +109,7 @@ const relayDependencies = { client, database, metrics, logger };
 const dispatcher = createDispatcher(relayDependencies);
 const unitOfWork = new UnitOfWork(orm, sendAfterCommit(dispatcher));
 const shares = new AnswerShares();
+const pressure = processorPressure();
 const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded: metrics.answerCutOff };
 const openStored = (use: CredentialUse) =>
   unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use));
@@ -131,6 +134,7 @@ const activities = createActivities({
   pace: new ContendedPace({
     burst: config.TURN_BURST_PER_TENANT,
     perSecond: config.TURNS_PER_SECOND_PER_TENANT,
+    pressure,
   }),
   extractor: createTextExtractor(),
   sources: createSourceProviders({
@@ -196,7 +200,13 @@ const polling = new Polling({
   logger,
   onHung: onTemporalHung,
 });
-const relay = startRelay(relayDependencies, dispatcher, relayPauseMs.worker);
+const relay = startRelay(relayDependencies, dispatcher, {
+  pauseMs: relayPauseMs.worker,
+  starts: new AdaptiveRate({
+    perSecond: config.STARTS_PER_SECOND_PER_TENANT,
+    pressure,
+  }),
+});
 const upkeep = startUpkeep({
   client,
   deps: upkeepDependencies,

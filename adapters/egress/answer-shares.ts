@@ -15,7 +15,7 @@ export const longEventBytes = 64 * KiB;
  */
 const limits = {
   /** After inflation. */
-  bytes: { burst: 8 * MiB, perSecond: 4 * MiB },
+  bytes: { burst: 8 * MiB, perSecond: 2 * MiB },
   /** Text, reasoning and arguments. */
   characters: { burst: MiB, perSecond: 256 * KiB },
   keptCharacters: 16 * MiB,

@@ -11,6 +11,11 @@ export interface ChildLimits {
 const shell = '/bin/sh';
 /** Added to the nice value: interactive work has priority. */
 const politeness = 15;
+/**
+ * Linux may divide processors among sessions first, and regards nice values only within one: the share of a session of
+ * its own is small, also beside PostgreSQL and Temporal. Where it does not, the file is missing.
+ */
+const politeSession = 'echo 19 > /proc/self/autogroup';
 /** Data that is mapped but not resident, such as the stacks of threads and reserves of the heap. */
 const mappedMb = 1_024;
 const pageKb = 4;
@@ -31,6 +36,7 @@ export function startLimitedChild(module: string, { heapMb, residentMb }: ChildL
     `ulimit -d ${(residentMb + mappedMb) * 1_024}`,
     'ulimit -c 0',
     'ulimit -f 0',
+    `{ ${politeSession}; }`,
     `exec nice -n ${politeness} "$@"`,
   ];
   const hasShell = existsSync(shell);
@@ -41,6 +47,7 @@ export function startLimitedChild(module: string, { heapMb, residentMb }: ChildL
     env: {},
     stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
+    detached: hasShell,
     windowsHide: true,
   });
 }

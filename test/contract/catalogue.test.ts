@@ -120,6 +120,7 @@ describe('the cross-tenant functions', () => {
         grantees: [],
       },
       { routine: 'app.claim_outbox(integer)', ...system },
+      { routine: 'app.claim_outbox_in_turn(integer,text[],integer)', ...system },
       {
         routine: 'app.drop_event_months(timestamp with time zone)',
         owner: 'app_owner',

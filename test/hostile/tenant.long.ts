@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '#domain/foundation/kernel/ids.ts';
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { openSession } from '#domain/identity/sign-in/open-session.ts';
 import { percentile } from '../../bench/support/stats.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -14,6 +15,7 @@ import { startStack, type Stack, type StackProcess } from '../support/stack.ts';
 import { createWorld, scriptedModel, secrets, type World } from '../support/world.ts';
 import { AttackingProcess } from './attacking-process.ts';
 import { manners } from './model-server.ts';
+import { compare, stagesOf, type Moments, type Stage } from './stages.ts';
 
 /**
  * One tenant attacks one gateway and one worker for `HOSTILE_SECONDS`; another tenant uses its model
@@ -43,7 +45,13 @@ beforeAll(async () => {
   );
   stack = await startStack({
     database,
-    env: { ...defaultLimits, EGRESS_ALLOW: `${new URL(models.url).origin},${attacker.origin}` },
+    env: {
+      ...(process.env['PROF'] === undefined
+        ? {}
+        : { NODE_OPTIONS: '--cpu-prof --cpu-prof-dir=/tmp/hostile/prof --cpu-prof-interval=500' }),
+      ...defaultLimits,
+      EGRESS_ALLOW: `${new URL(models.url).origin},${attacker.origin}`,
+    },
   });
 });
 afterAll(async () => {
@@ -53,6 +61,12 @@ afterAll(async () => {
 });
 
 const gateway = () => stack.gateways[0]!;
+const epochMs = () => performance.timeOrigin + performance.now();
+const p95 = (samples: readonly Moments[]) =>
+  percentile(
+    samples.map(({ sentAt, firstTextAt }) => firstTextAt - sentAt),
+    0.95,
+  );
 
 function send(method: string, path: string, body: object): Promise<Answer> {
   return sendOver(gateway).send({
@@ -76,14 +90,15 @@ async function signedIn({ tenantId, owner }: World): Promise<string> {
   return tokens.refreshToken;
 }
 
-/** Milliseconds from the create to the first piece of text. @throws when the answer is no stream with text */
-async function timeToFirstToken(): Promise<number> {
-  const startedAt = performance.now();
+/** One response of the victim, read to its end. @throws when the answer is no stream with text */
+async function answered(): Promise<Moments> {
+  const question = `Why are there tides? ${randomUUID()}`;
+  const sentAt = epochMs();
   const answer = await fetch(`${gateway().url}/api/v1/spaces/${victim.spaceId}/responses`, {
     method: 'POST',
     headers: { 'X-API-Key': victim.apiKey, 'Content-Type': 'application/json' },
     body: JSON.stringify({
-      input: { text: `Why are there tides? ${randomUUID()}` },
+      input: { text: question },
       stream: true,
       tools: [],
     }),
@@ -94,20 +109,34 @@ async function timeToFirstToken(): Promise<number> {
   const decoder = new TextDecoder();
   for await (const chunk of answer.body!) {
     text += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (first === null && text.includes('response.output_text.delta')) first = performance.now() - startedAt;
+    if (first === null && text.includes('response.output_text.delta')) first = epochMs();
   }
   expect(text, `status ${answer.status}`).toContain('event: response.completed');
-  return first!;
+  const [responseId = ''] = /resp_\w+/.exec(text) ?? [];
+  return {
+    workflowId: workflowIdOf('generateResponse', { tenantId: victim.tenantId, responseId }),
+    sentAt,
+    modelAt: models.requests.find(({ body }) => JSON.stringify(body).includes(question))!.at,
+    firstTextAt: first!,
+  };
 }
 
-async function sample(forSeconds: number): Promise<number[]> {
-  const times: number[] = [];
+async function sample(forSeconds: number): Promise<Moments[]> {
+  const samples: Moments[] = [];
   for (const deadline = performance.now() + forSeconds * 1_000; performance.now() < deadline;) {
     const startedAt = performance.now();
-    times.push(await timeToFirstToken());
+    samples.push(await answered());
+    models.reset();
     await sleep(Math.max(0, everyMs - (performance.now() - startedAt)));
   }
-  return times;
+  return samples;
+}
+
+/** One after another: the histories are read when nothing is measured any more. */
+async function readStages(samples: readonly Moments[]): Promise<Record<Stage, number>[]> {
+  const read: Record<Stage, number>[] = [];
+  for (const moments of samples) read.push(await stagesOf(stack.temporal, moments));
+  return read;
 }
 
 /** Samples the resident memory of the processes every half second, until stopped. */
@@ -151,6 +180,9 @@ it(
         world: hostile,
         collectionId: collection.body.data.id as string,
         refreshToken,
+        ...(process.env['HOSTILE_ONLY'] === undefined
+          ? {}
+          : { only: process.env['HOSTILE_ONLY'].split(',') }),
       },
       width,
     );
@@ -158,10 +190,20 @@ it(
     const { answers, requests } = await attacker.end();
     const grown = memory.stop().map((highest, at) => highest - idle[at]!);
 
-    const [p95Alone, p95] = [percentile(alone, 0.95), percentile(beside, 0.95)];
+    console.log(
+      'series',
+      beside
+        .map(
+          ({ sentAt, firstTextAt }) =>
+            `${((sentAt - beside[0]!.sentAt) / 1000).toFixed(1)}:${(firstTextAt - sentAt).toFixed(0)}`,
+        )
+        .join(' '),
+    );
+    const slowdown = p95(beside) / p95(alone);
     console.log(
       [
-        `first token p95: alone ${p95Alone.toFixed(0)} ms (n = ${alone.length}), beside the attacks ${p95.toFixed(0)} ms (n = ${beside.length}), ratio ${(p95 / p95Alone).toFixed(2)}`,
+        `first token p95: alone ${p95(alone).toFixed(0)} ms (n = ${alone.length}), beside the attacks ${p95(beside).toFixed(0)} ms (n = ${beside.length}), ratio ${slowdown.toFixed(2)}`,
+        compare(await readStages(alone), await readStages(beside)),
         ...processes.map(
           ({ role }, at) =>
             `${role}: ${idle[at]!.toFixed(0)} MiB idle, ${grown[at]!.toFixed(0)} MiB more at most`,
@@ -180,7 +222,7 @@ it(
       expect(Object.keys(counted).filter((status) => Number(status) === 500)).toEqual([]);
     }
     for (const manner of manners) expect(requests[manner], manner).toBeGreaterThan(0);
-    expect(p95 / p95Alone).toBeLessThanOrEqual(allowed.slowdown);
+    expect(slowdown).toBeLessThanOrEqual(allowed.slowdown);
     for (const [at, mebibytes] of grown.entries())
       expect(mebibytes, processes[at]!.role).toBeLessThanOrEqual(allowed.memoryMiB);
   },

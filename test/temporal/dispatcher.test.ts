@@ -10,6 +10,8 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createDispatcher, startRelay, type DispatcherDependencies } from '#temporal/dispatcher.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 
+/** A relay that sends all that is due. */
+const starts = { next: () => 1_000 };
 let engine: Engine;
 let connection: Connection;
 let deps: DispatcherDependencies;
@@ -115,7 +117,7 @@ describe('the relay', () => {
     const left = await putStart();
     const held = await putStart();
     await engine.admin.query('update outbox set claimed_until = now() where id = $1', [left.id]);
-    const relay = startRelay(deps, dispatcher, 20);
+    const relay = startRelay(deps, dispatcher, { pauseMs: 20, starts });
     while ((await pending())! > 1) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -144,7 +146,7 @@ describe('the relay', () => {
     try {
       let looks = 0;
       const database = { call: async () => ((looks += 1), []) } as unknown as typeof deps.database;
-      const relay = startRelay({ ...deps, database }, dispatcher, 1);
+      const relay = startRelay({ ...deps, database }, dispatcher, { pauseMs: 1, starts });
       await expect.poll(() => looks).toBeGreaterThan(50);
       expect(added.length).toBeLessThan(5);
       await relay.stop();

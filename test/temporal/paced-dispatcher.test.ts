@@ -24,7 +24,7 @@ const start = (): Promise<Dispatch> =>
     return (await enqueue(em, startOf('generateResponse', input)))!;
   });
 
-it('a start beyond the pace stays in the outbox until it is due; a cancel and another tenant’s start go at once', async () => {
+it('a start beyond the pace stays in the outbox for relays; a cancel and another tenant’s start go at once', async () => {
   const sent: string[] = [];
   const dispatcher = pacedDispatcher({
     dispatcher: {
@@ -40,6 +40,7 @@ it('a start beyond the pace stays in the outbox until it is due; a cancel and an
   const [first, second] = [await start(), await start()];
   await dispatcher.dispatch({ ...first, id: newId(), tenantId: newId() });
   sent.length = 0;
+  await engine.admin.query(`update outbox set claimed_until = now() + interval '1 minute'`);
 
   await dispatcher.dispatch(first);
   expect(await dispatcher.dispatch(second)).toBe(false);
@@ -47,7 +48,7 @@ it('a start beyond the pace stays in the outbox until it is due; a cancel and an
   await dispatcher.dispatch({ ...first, id: 'of another tenant', tenantId: newId() });
   expect(sent).toEqual([first.id, 'its cancel', 'of another tenant']);
 
-  const due = async () => (await claimOutbox(engine.database.database, 100)).map(({ id }) => id);
-  expect(await due()).not.toContain(second.id);
-  await expect.poll(due, { timeout: 4_000, interval: 100 }).toContain(second.id);
+  // A relay may take it at once, without waiting for the lease of its commit to expire.
+  const due = await claimOutbox(engine.database.database, { rows: 100, starts: 100 });
+  expect(due.map(({ id }) => id)).toEqual([second.id]);
 });

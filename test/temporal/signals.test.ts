@@ -17,6 +17,8 @@ import { createDispatcher, startRelay, type DispatcherDependencies } from '#temp
 import { openEngine, type Engine } from '../support/engine.ts';
 import type { Doomed } from '../support/enqueue-and-die.ts';
 
+/** A relay that sends all that is due. */
+const starts = { next: () => 1_000 };
 let engine: Engine;
 let connection: Connection;
 let deps: DispatcherDependencies;
@@ -152,7 +154,7 @@ describe('a signal', () => {
     expect(await pending()).toEqual(['start', 'signal', 'signal']);
     expect(await signalsOf(sweep)).toBeNull();
     await engine.admin.query('update outbox set claimed_until = now()');
-    const relay = startRelay(deps, createDispatcher(deps), 20);
+    const relay = startRelay(deps, createDispatcher(deps), { pauseMs: 20, starts });
     await expect.poll(pending, { timeout: 5_000 }).toEqual([]);
     await relay.stop();
     const budgets = (await signalsOf(sweep))?.map(([args]) => args);
@@ -189,7 +191,7 @@ describe('a signal', () => {
       expect(await pending()).toEqual(['signal']);
       expect((await signalsOf(sweep))?.length ?? 0).toBe(times - 1);
       const { rows } = await engine.admin.query<{ id: string }>('select id from outbox');
-      const relay = startRelay(deps, createDispatcher(deps), 50);
+      const relay = startRelay(deps, createDispatcher(deps), { pauseMs: 50, starts });
       await expect.poll(pending, { timeout: 20_000, interval: 100 }).toEqual([]);
       await relay.stop();
       expect(await signalsOf(sweep)).toEqual(

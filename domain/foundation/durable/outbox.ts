@@ -3,9 +3,13 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { CancelMessage, Dispatch, Message, StartMessage } from './messages.ts';
 import { ownRows } from './send-after-commit.ts';
-import { factsOf } from './workflow-types.ts';
+import { factsOf, workflows, type WorkflowType } from './workflow-types.ts';
 
 const firstLeaseSeconds = 5;
+/** What relays alone start is work that nobody waits for, and of which little starts at a time. */
+const typesInTurn = (Object.keys(workflows) as WorkflowType[]).filter(
+  (type) => factsOf(type).sender === 'process',
+);
 
 /**
  * Writes a message to a workflow into the outbox, in the transaction of the change that needs it. After the commit
@@ -95,9 +99,20 @@ interface OutboxRow {
   payload: Dispatch['payload'];
 }
 
+/** What one call of `claimOutbox` may return. */
+export interface ClaimLimits {
+  rows: number;
+  /** Starts of each tenant and type that a process sends after its commit; the others keep their place. */
+  starts: number;
+}
+
 /** Leases due rows of all tenants for ten seconds, the first row of each workflow. */
-export async function claimOutbox(database: Database, limit: number): Promise<Dispatch[]> {
-  const rows = await database.call<OutboxRow>('claim_outbox', 'select * from app.claim_outbox($1)', [limit]);
+export async function claimOutbox(database: Database, limits: ClaimLimits): Promise<Dispatch[]> {
+  const rows = await database.call<OutboxRow>(
+    'claim_outbox_in_turn',
+    'select * from app.claim_outbox_in_turn($1, $2, $3)',
+    [limits.rows, typesInTurn, limits.starts],
+  );
   return rows.map(
     (row) =>
       ({
@@ -115,13 +130,9 @@ export async function removeFromOutbox(database: Database, row: Dispatch): Promi
   await database.call('remove_outbox', 'select app.remove_outbox($1, $2)', [row.tenantId, row.id]);
 }
 
-/** Delays the row for `waitMs` milliseconds; a relay sends it then. */
-export async function postponeInOutbox(database: Database, row: Dispatch, waitMs: number): Promise<void> {
-  await database.call('postpone_outbox', 'select app.postpone_outbox($1, $2, $3)', [
-    row.tenantId,
-    row.id,
-    waitMs,
-  ]);
+/** Ends the lease of a row at once: a relay sends it in the turn of its tenant. */
+export async function leaveToRelays(database: Database, row: Dispatch): Promise<void> {
+  await database.call('postpone_outbox', 'select app.postpone_outbox($1, $2, 0)', [row.tenantId, row.id]);
 }
 
 export async function outboxAgeSeconds(database: Database): Promise<number> {

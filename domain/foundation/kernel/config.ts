@@ -72,6 +72,14 @@ const uploadBytes = z.coerce.number().int().positive().max(104_857_600);
 
 /** Limits per key, tenant or response; the usual caller is a server with one key. */
 const limits = {
+  /**
+   * Workflows of one type that this process starts for one tenant in a second while other tenants start some; what is
+   * beyond waits in the outbox, and this rate adapts to the machine there.
+   */
+  STARTS_PER_SECOND_PER_TENANT: z.coerce
+    .number()
+    .positive()
+    .default(1.5 * availableParallelism()),
   MAX_ACTIVE_RESPONSES_PER_SPACE: z.coerce.number().int().positive().default(250),
   MAX_STREAMS_PER_RESPONSE: z.coerce.number().int().positive().default(20),
   /** Maximum duration of one stream. A timer with a longer delay would fire at once. */
@@ -129,15 +137,12 @@ const gateway = z.object({
   REQUEST_BURST_PER_PRINCIPAL: z.coerce.number().int().positive().default(300),
   REQUESTS_PER_SECOND_PER_TENANT: z.coerce.number().positive().default(300),
   REQUEST_BURST_PER_TENANT: z.coerce.number().int().positive().default(600),
-  /**
-   * Workflows of one type that this process starts for one tenant while other tenants start some: per second, and
-   * burst.
-   */
-  STARTS_PER_SECOND_PER_TENANT: z.coerce
+  /** Workflows of one type that this process starts for one tenant at once while other tenants start some. */
+  START_BURST_PER_TENANT: z.coerce
     .number()
+    .int()
     .positive()
-    .default(1.5 * availableParallelism()),
-  START_BURST_PER_TENANT: z.coerce.number().int().positive().default(20),
+    .default(2 * availableParallelism()),
   /** Origins (scheme, host, port) on private addresses that identity providers may use. */
   EGRESS_ALLOW: list,
   /** Where the popup that connects an account may end, beside the platform's own page; compared character by character. */
@@ -210,7 +215,11 @@ const worker = z.object({
     .number()
     .positive()
     .default(1.5 * availableParallelism()),
-  TURN_BURST_PER_TENANT: z.coerce.number().int().positive().default(20),
+  TURN_BURST_PER_TENANT: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(5 * availableParallelism()),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
   SEAL_INTERVAL_SECONDS: z.coerce.number().int().positive().default(5),
   ANCHOR_INTERVAL_SECONDS: z.coerce.number().int().positive().default(3_600),

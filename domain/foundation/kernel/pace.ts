@@ -26,6 +26,12 @@ export class Pace {
     return Math.max(0, fullAt - now - (burst / perSecond) * 1_000);
   }
 
+  /** Whether the key would have to wait now. */
+  isBehind(key: string, now = performance.now()): boolean {
+    const { burst, perSecond } = this.#limits;
+    return (this.#fullAt.get(key) ?? 0) > now + (burst / perSecond) * 1_000;
+  }
+
   /** For a caller that waits `maxMs` at most: what is beyond that leaves no debt. @returns milliseconds to wait */
   takeWithin(maxMs: number, key: string, amount: number, now = performance.now()): number {
     const waitMs = this.take(key, amount, now);

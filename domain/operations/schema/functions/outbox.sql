@@ -15,6 +15,27 @@ language sql security definer set search_path = pg_catalog, public, pg_temp as $
   returning o.tenant_id, o.id, o.kind, o.workflow_type, o.workflow_id, o.payload
 $$;
 
+-- The same, but of starts of the given types only the first `p_starts` of each tenant and type: the others keep their place.
+create or replace function app.claim_outbox_in_turn(p_limit integer, p_types text[], p_starts integer)
+returns table (tenant_id uuid, id uuid, kind text, workflow_type text, workflow_id text, payload jsonb)
+language sql security definer set search_path = pg_catalog, public, pg_temp as $$
+  with ready as (
+    select o.tenant_id, o.id, in_turn.yes as in_turn,
+      row_number() over (partition by o.tenant_id, o.workflow_type, in_turn.yes order by o.id) as place
+    from public.outbox o
+    cross join lateral (select o.kind = 'start' and o.workflow_type = any (p_types) as yes) in_turn
+    where o.claimed_until < now()
+      and not exists (select from public.outbox earlier
+                      where earlier.tenant_id = o.tenant_id and earlier.workflow_id = o.workflow_id and earlier.id < o.id)),
+  due as (
+    select o.tenant_id, o.id from ready r join public.outbox o on o.tenant_id = r.tenant_id and o.id = r.id
+    where o.claimed_until < now() and (not r.in_turn or r.place <= p_starts)
+    order by o.id limit p_limit for update of o skip locked)
+  update public.outbox o set claimed_until = now() + interval '10 seconds'
+  from due where o.tenant_id = due.tenant_id and o.id = due.id
+  returning o.tenant_id, o.id, o.kind, o.workflow_type, o.workflow_id, o.payload
+$$;
+
 create or replace function app.remove_outbox(p_tenant uuid, p_id uuid) returns void language plpgsql as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);

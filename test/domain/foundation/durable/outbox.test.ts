@@ -16,11 +16,14 @@ import {
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { cancelResponse } from '#domain/responses/end/cancel-response.ts';
 import { openEngine, type Engine } from '../../../support/engine.ts';
+import { createWorld, type World } from '../../../support/world.ts';
 
 let engine: Engine;
+let neighbour: World;
 
 beforeAll(async () => {
   engine = await openEngine();
+  neighbour = await createWorld(engine.database.unitOfWork);
 });
 afterAll(() => engine.stop());
 beforeEach(async () => {
@@ -46,8 +49,17 @@ const leave = (message: Message): Promise<Dispatch | null> =>
   new UnitOfWork(engine.database.orm).inTenant(engine.world.tenantId, (em) => enqueueIn(em, message));
 const sent = () => engine.dispatches.map(({ kind, workflowId }) => `${kind} ${workflowId}`);
 const leaseOut = () => engine.admin.query(`update outbox set claimed_until = now() - interval '1 s'`);
-const claim = async (limit = 10) =>
-  (await claimOutbox(engine.database.database, limit)).map((row) => `${row.kind} ${row.workflowId}`);
+const claim = async (rows = 10, starts = rows) =>
+  (await claimOutbox(engine.database.database, { rows, starts })).map(
+    (row) => `${row.kind} ${row.workflowId}`,
+  );
+/** Rows of another tenant, which no use case of this world can write. */
+const insertForeign = (workflowId: string, type = 'generateResponse') =>
+  engine.admin.query(
+    `insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
+     values ($1, uuidv7(), 'start', $2, $3, '{}', now() - interval '1 s')`,
+    [neighbour.tenantId, type, workflowId],
+  );
 
 describe('the outbox', () => {
   it('leaves a fresh row to the process that wrote it, and to a relay after that process has died', async () => {
@@ -62,6 +74,26 @@ describe('the outbox', () => {
     await enqueue('b');
     expect(await claim()).toEqual(['start a']);
     expect(sent()).toEqual(['start b']);
+  });
+
+  it('hands out some starts of each tenant and type in turn, oldest first, however many wait', async () => {
+    for (const id of ['a', 'b', 'c', 'd']) await leave(start(id));
+    await leave({ ...start('document'), workflowType: 'ingestDocument' });
+    await insertForeign('of another tenant');
+    expect(await claim(10, 0)).toEqual([]);
+    const others = ['start document', 'start of another tenant'];
+    expect((await claim(10, 2)).toSorted()).toEqual(['start a', 'start b', ...others]);
+    expect((await claim(10, 1)).toSorted()).toEqual(['start c']);
+    expect((await claim(10, 1)).toSorted()).toEqual(['start d']);
+  });
+
+  it('lets cancels, signals and work that nobody waits for pass the starts of their tenant', async () => {
+    await leave(start('a'));
+    await leave(start('b'));
+    await leave(cancelOf('c'));
+    await leave({ ...start('trace'), workflowType: 'traceResponse' });
+    expect((await claim(10, 0)).toSorted()).toEqual(['cancel c', 'start trace']);
+    expect(await claim(10, 1)).toEqual(['start a']);
   });
 
   it('hands what is committed to the dispatcher, each workflow’s in order, and nothing of what is rolled back', async () => {

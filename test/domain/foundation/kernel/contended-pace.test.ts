@@ -31,3 +31,23 @@ it('another key counts for ten seconds after it began something', () => {
   expect(pace.take('a', 9_999)).toBeGreaterThan(0);
   expect(pace.take('a', 10_001)).toBe(0);
 });
+
+it('under pressure a key with a queue has half the rate, and one that keeps its pace the whole', () => {
+  let pressure: boolean | null = true;
+  const pace = new ContendedPace({ burst: 2, perSecond: 1, pressure: () => pressure });
+  pace.take('b', 0);
+  expect(times(5, () => pace.take('a', 0))).toEqual([0, 0, 1_000, 3_000, 5_000]);
+  pressure = null;
+  expect(pace.take('a', 0)).toBe(6_000);
+  pressure = true;
+  expect([0, 1_000, 2_000, 3_000, 4_000].map((now) => pace.take('b', now))).toEqual([0, 0, 0, 0, 0]);
+});
+
+it('a limited wait leaves no longer debt: the key is free again soon after its last start', () => {
+  const pace = new ContendedPace({ burst: 2, perSecond: 1, maxWaitMs: 1_000 });
+  pace.take('b', 0);
+  expect(times(20, () => pace.take('a', 0)).at(-1)).toBe(1_000);
+  expect(pace.take('a', 500)).toBeGreaterThan(0);
+  pace.take('b', 3_000);
+  expect(pace.take('a', 3_000)).toBe(0);
+});

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+
+/** Share of its time that an event loop waits for a processor, from which on the machine counts as busy. */
+const busyFrom = 0.1;
+const nanosecondsPerMs = 1_000_000;
+/** A shorter time says little: several callers share what was seen last. */
+const seenForMs = 500;
+
+export interface PressureSources {
+  /** The kernel's counts of the main thread. */
+  statistics: () => string;
+  /** Milliseconds of a clock. */
+  now: () => number;
+}
+
+/**
+ * Whether the event loop of this process has lost much time of late, runnable but without a processor: it shares the
+ * processors with PostgreSQL, Temporal and others. It costs nothing between two calls.
+ * @returns null where the kernel does not count
+ */
+export function processorPressure({ statistics, now }: PressureSources = ownSources): () => boolean | null {
+  let seen = { waitedMs: waitedMs(statistics()), at: now(), isBusy: false };
+  return () => {
+    const at = now();
+    if (at - seen.at >= seenForMs) {
+      const waited = waitedMs(statistics());
+      seen = { waitedMs: waited, at, isBusy: (waited - seen.waitedMs) / (at - seen.at) >= busyFrom };
+    }
+    return Number.isNaN(seen.waitedMs) ? null : seen.isBusy;
+  };
+}
+
+const ownSources: PressureSources = {
+  statistics: () => {
+    try {
+      return readFileSync('/proc/self/schedstat', 'utf8');
+    } catch {
+      return '';
+    }
+  },
+  now: () => performance.now(),
+};
+
+/** The second of three counts: time on a processor, time of waiting for one, and how often it got one. */
+function waitedMs(statistics: string): number {
+  return Number(statistics.split(' ')[1]) / nanosecondsPerMs;
+}
