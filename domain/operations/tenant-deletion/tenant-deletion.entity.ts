@@ -1,0 +1,42 @@
+import { defineEntity } from '@mikro-orm/core';
+import type { DeletionStatus, DeletionStep, Revocation } from './deletion-status.ts';
+
+const schema = defineEntity({
+  name: 'TenantDeletion',
+  tableName: 'tenant_deletions',
+  properties: (p) => ({
+    id: p.uuid().primary(),
+    /** The row outlives its tenant; the erasure finds the rows of tenants by the column's name. */
+    tenantId: p.uuid().fieldName('subject_id'),
+    status: p.text().$type<DeletionStatus>(),
+    reasonCode: p.text(),
+    priorStatus: p.text().$type<'active' | 'suspended'>(),
+    requestedBy: p.uuid(),
+    requestedAt: p.datetime().defaultRaw('now()'),
+    purgeAfter: p.datetime(),
+    warnedAt: p.datetime().nullable(),
+    startedAt: p.datetime().nullable(),
+    endedAt: p.datetime().nullable(),
+    tokenHash: p.text(),
+    step: p.text().$type<DeletionStep>().default('scheduled'),
+    tableName: p.text().nullable(),
+    rowsDone: p.bigint('number').default(0),
+    rowsCounted: p.bigint('number').nullable(),
+    /** Rows of each table when the erasure began. */
+    counted: p.json<Record<string, number>>().nullable(),
+    /** Rows of each table that were erased. */
+    erased: p.json<Record<string, number>>().defaultRaw("'{}'"),
+    revocations: p.json<Revocation[]>().defaultRaw("'[]'"),
+    keyIds: p.json<string[]>().defaultRaw("'[]'"),
+    historiesDeleted: p.integer().default(0),
+    failure: p.json<{ step: DeletionStep; reason: string; at: string }>().nullable(),
+    updatedAt: p.datetime().defaultRaw('now()'),
+  }),
+});
+
+export class TenantDeletion extends schema.class {
+  get isOpen(): boolean {
+    return this.status === 'deletion_scheduled' || this.status === 'deleting';
+  }
+}
+schema.setClass(TenantDeletion);
