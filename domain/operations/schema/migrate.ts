@@ -30,7 +30,7 @@ export async function migrate(config: MigratorConfig): Promise<void> {
     await requireVersion(admin);
     const lock = { text: 'select pg_advisory_lock($1)', answerWithinMs: lockWaitMs };
     await admin.query(lock, [migrationLock]);
-    await admin.query(readFileSync(new URL('roles.sql', import.meta.url), 'utf8'));
+    await admin.query(readSql('roles.sql'));
     for (const url of [config.DATABASE_URL, config.DATABASE_PURGE_URL]) {
       await setPassword(admin, new URL(url));
     }
@@ -57,6 +57,7 @@ async function changeSchema(url: string): Promise<void> {
         (sql, params) => orm.em.getConnection().execute(sql, params, 'all', transaction),
         readFunctionFiles(),
       );
+      await orm.em.getConnection().execute(readSql('verifier.sql'), [], 'all', transaction);
     });
   } finally {
     await orm.close(true);
@@ -111,6 +112,8 @@ export async function requireVersion(admin: Pick<Client, 'query'>): Promise<void
     throw new Error(`PostgreSQL ${minPostgresVersion} or newer is needed, and this is ${version}.`);
   }
 }
+
+const readSql = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
 async function setPassword(admin: Client, url: URL): Promise<void> {
   const role = decodeURIComponent(url.username);

@@ -3,11 +3,12 @@ import type { DeletionStatus, DeletionStep, Revocation } from './deletion-status
 
 const schema = defineEntity({
   name: 'TenantDeletion',
+  // Erasures delete rows of the schema `public`; this row outlives its tenant.
+  schema: 'app',
   tableName: 'tenant_deletions',
   properties: (p) => ({
+    tenantId: p.uuid().primary(),
     id: p.uuid().primary(),
-    /** The row outlives its tenant; the erasure finds the rows of tenants by the column's name. */
-    tenantId: p.uuid().fieldName('subject_id'),
     status: p.text().$type<DeletionStatus>(),
     reasonCode: p.text(),
     priorStatus: p.text().$type<'active' | 'suspended'>(),

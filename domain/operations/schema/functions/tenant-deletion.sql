@@ -3,16 +3,16 @@
 -- The tenant of a deletion, for the holder of its token, who has no tenant any more.
 create or replace function app.find_deletion(p_id uuid) returns table (tenant_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-  select d.subject_id from public.tenant_deletions d where d.id = p_id
+  select d.tenant_id from app.tenant_deletions d where d.id = p_id
 $$;
 
 -- Deletions that have not ended; their workflows are compared with Temporal.
 create or replace function app.list_open_deletions(p_after_tenant uuid, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, deletion_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-  select d.subject_id, d.id from public.tenant_deletions d
-  where d.status in ('deletion_scheduled', 'deleting') and (d.subject_id, d.id) > (p_after_tenant, p_after_id)
-  order by d.subject_id, d.id limit p_limit
+  select d.tenant_id, d.id from app.tenant_deletions d
+  where d.status in ('deletion_scheduled', 'deleting') and (d.tenant_id, d.id) > (p_after_tenant, p_after_id)
+  order by d.tenant_id, d.id limit p_limit
 $$;
 
 -- No work begins for a tenant that is being erased. The lock makes the insert and the beginning of the erasure exclude

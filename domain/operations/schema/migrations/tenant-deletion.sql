@@ -1,8 +1,8 @@
--- Deletions of tenants; see domain/operations/tenant-deletion. A row outlives its tenant, so the tenant's id is in a
--- column of another name than in the tables that are erased, and refers to nothing.
-create table tenant_deletions (
-  id uuid primary key,
-  subject_id uuid not null,
+-- Deletions of tenants; see domain/operations/tenant-deletion. A row outlives its tenant, so it refers to nothing and
+-- lies in the platform's own schema, whose rows no erasure deletes.
+create table app.tenant_deletions (
+  tenant_id uuid not null,
+  id uuid not null,
   status text not null check (status in ('deletion_scheduled', 'deleting', 'deleted', 'cancelled')),
   reason_code text not null check (reason_code ~ '^[a-z0-9_.-]{1,64}$'),
   -- of the tenant before the request; a cancelled deletion restores it
@@ -30,24 +30,17 @@ create table tenant_deletions (
   -- step and reason, while it cannot go on
   failure jsonb,
   updated_at timestamptz not null default now(),
+  primary key (tenant_id, id),
   check ((status in ('deleted', 'cancelled')) = (ended_at is not null))
 );
-create unique index tenant_deletions_open on tenant_deletions (subject_id)
+create unique index tenant_deletions_open on app.tenant_deletions (tenant_id)
   where status in ('deletion_scheduled', 'deleting');
-create index on tenant_deletions (subject_id, requested_at desc);
-
-alter table tenant_deletions owner to app_owner;
-alter table tenant_deletions enable row level security;
-alter table tenant_deletions force row level security;
-create policy runtime on tenant_deletions to app_rt
-  using (subject_id = nullif(current_setting('app.tenant_id', true), '')::uuid)
-  with check (subject_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
-create policy purge on tenant_deletions to app_purge
-  using (subject_id = nullif(current_setting('app.tenant_id', true), '')::uuid)
-  with check (subject_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
-grant select, insert, update on tenant_deletions to app_rt;
-grant select, update on tenant_deletions to app_purge;
-select pg_temp.show_to_system('tenant_deletions', 'id, subject_id, status, updated_at');
+create unique index on app.tenant_deletions (id);
+create index on app.tenant_deletions (tenant_id, requested_at desc);
+select pg_temp.secure_tenant_table('app.tenant_deletions');
+revoke delete on app.tenant_deletions from app_rt, app_purge;
+revoke insert on app.tenant_deletions from app_purge;
+select pg_temp.show_to_system('app.tenant_deletions', 'tenant_id, id, status');
 
 -- Its body comes from ../functions/, in the same transaction as this migration.
 create function app.drop_messages_of_deleted() returns trigger language plpgsql as 'begin return new; end';
