@@ -157,6 +157,8 @@ const gateway = z.object({
 const worker = z.object({
   ...shared,
   DATABASE_PURGE_URL: databaseUrl,
+  /** The login that verifies erasures, `app_verifier`. Without it no deletion of a tenant ends. */
+  DATABASE_VERIFIER_URL: databaseUrl.optional(),
   WORKER_PORT: port.default(8081),
   /**
    * The workflow bundle of exactly this release, from `temporal/write-bundle.ts`; a worker without it builds its own.

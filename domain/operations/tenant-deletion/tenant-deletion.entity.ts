@@ -1,4 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
+import type { Certificate } from '#domain/operations/erasure-proof/certificate.ts';
 import type { DeletionStatus, DeletionStep, Revocation } from './deletion-status.ts';
 
 const schema = defineEntity({
@@ -29,6 +30,13 @@ const schema = defineEntity({
     erased: p.json<Record<string, number>>().defaultRaw("'{}'"),
     revocations: p.json<Revocation[]>().defaultRaw("'[]'"),
     keyIds: p.json<string[]>().defaultRaw("'[]'"),
+    keyDestroyedAt: p.datetime().nullable(),
+    /** Bytes of each store when the erasure began. */
+    bytes: p.json<Record<string, number>>().nullable(),
+    eventChain: p.json<NonNullable<Certificate['event_chain']>>().nullable(),
+    sampledIds: p.json<string[]>().defaultRaw("'[]'"),
+    /** What the verifier found, last. */
+    proof: p.json<Certificate['verification']>().nullable(),
     historiesDeleted: p.integer().default(0),
     failure: p.json<{ step: DeletionStep; reason: string; at: string }>().nullable(),
     updatedAt: p.datetime().defaultRaw('now()'),

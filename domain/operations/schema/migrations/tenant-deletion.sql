@@ -26,6 +26,14 @@ create table app.tenant_deletions (
   -- what was withdrawn outside of the platform, each with its outcome
   revocations jsonb not null default '[]',
   key_ids jsonb not null default '[]',
+  key_destroyed_at timestamptz,
+  -- bytes of each store, and the end of the log, before the erasure
+  bytes jsonb,
+  event_chain jsonb,
+  -- ids that rows of the tenant had, which nothing shared may mention any more
+  sampled_ids jsonb not null default '[]',
+  -- what the verifier found
+  proof jsonb,
   histories_deleted integer not null default 0,
   -- step and reason, while it cannot go on
   failure jsonb,
