@@ -3,7 +3,7 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { firstPlace, readPlace, writePlace, type Place } from './batch-place.ts';
 import type { ErasureRoot, ErasureStep } from './erasure-root.ts';
 import { isTimeout } from './is-timeout.ts';
-import { quoted } from './quoted.ts';
+import { BatchRows } from './batch-rows.ts';
 import { emptyPartition } from './empty-partition.ts';
 
 /** Locks are held for about half of `lockMs` and never longer: a batch that would is undone and tried smaller. */
@@ -34,10 +34,10 @@ export async function eraseBatch(
   for (let place = cursor === null ? firstPlace : readPlace(cursor); ;) {
     const begun = performance.now();
     try {
-      const { rows, last } = await purge.inTenant(root.tenantId, (em) => eraseRows(em, root, step, place));
-      const factor = Math.min(2, aimMs / Math.max(performance.now() - begun, 1));
-      const size = Math.min(maxRows, Math.max(1, Math.floor(place.size * factor)));
-      return { rows, cursor: last === null ? null : writePlace({ after: last, size }) };
+      const { rows, last } = await purge.inTenant(root.tenantId, (em) =>
+        eraseRows(em, root, { step, place }),
+      );
+      return { rows, cursor: nextCursor(place, last, performance.now() - begun) };
     } catch (error) {
       if (!isTimeout(error) || place.size === 1) throw error;
       place = { ...place, size: Math.max(1, Math.floor(place.size / 4)) };
@@ -45,44 +45,20 @@ export async function eraseBatch(
   }
 }
 
+function nextCursor(place: Place, last: string[] | null, tookMs: number): string | null {
+  const factor = Math.min(2, aimMs / Math.max(tookMs, 1));
+  const size = Math.min(maxRows, Math.max(1, Math.floor(place.size * factor)));
+  return last === null ? null : writePlace({ after: last, size });
+}
+
 async function eraseRows(
   em: EntityManager,
   { tenantId }: ErasureRoot,
-  step: ErasureStep,
-  { after, size }: Place,
+  { step, place: { after, size } }: { step: ErasureStep; place: Place },
 ): Promise<{ rows: number; last: string[] | null }> {
-  const table = quoted(step.table);
-  const columns = step.key.map(({ name }) => quoted(name));
-  const tuple = `(${columns.join(', ')})`;
-  const bound = `(${step.key.map(({ type }) => `cast(? as ${type})`).join(', ')})`;
-  const from = after === null ? '' : `and ${tuple} > ${bound}`;
-  const last = await readLast();
-  const to = last === null ? '' : `and ${tuple} <= ${bound}`;
-  // Everything that waits for these rows waits no longer than this.
+  const rows = new BatchRows(step, tenantId);
+  const last = await rows.findLast(em, after, size);
+  // What waits for these rows waits no longer than this.
   if (size > 1) await em.execute(`set local statement_timeout = ${lockMs}`);
-  const cleared = step.clears.map((name) => quoted(name));
-  const change =
-    step.kind === 'unlink'
-      ? `update ${table} set ${cleared.map((name) => `${name} = null`).join(', ')}`
-      : `delete from ${table}`;
-  const linked =
-    step.kind === 'unlink'
-      ? `and (${cleared.join(', ')}) is distinct from (${cleared.map(() => 'null').join(', ')})`
-      : '';
-  const [erased] = await em.execute<{ rows: number }[]>(
-    `with erased as (${change} where tenant_id = ? ${from} ${to} ${linked} returning 1) select count(*)::int as rows from erased`,
-    [tenantId, ...(after ?? []), ...(last ?? [])],
-  );
-  return { rows: erased?.rows ?? 0, last };
-
-  /** The key of the last row of the batch; null when fewer rows than a batch are left. */
-  async function readLast(): Promise<string[] | null> {
-    if (columns.length === 0) return null;
-    const [row] = await em.execute<{ key: string[] }[]>(
-      `select to_jsonb(array[${columns.map((name) => `${name}::text`).join(', ')}]) as key from ${table}
-       where tenant_id = ? ${from} order by ${columns.join(', ')} offset ? limit 1`,
-      [tenantId, ...(after ?? []), size - 1],
-    );
-    return row?.key ?? null;
-  }
+  return { rows: await rows.erase(em, after, last), last };
 }

@@ -19,6 +19,8 @@ export interface ErasureStep {
   key: readonly KeyColumn[];
   /** Of an `unlink`: the columns that are set to null. */
   clears: readonly string[];
+  /** Whether the last row goes first: rows of the table refer to earlier ones of it. */
+  descending: boolean;
 }
 
 export interface KeyColumn {

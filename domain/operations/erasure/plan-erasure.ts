@@ -9,23 +9,25 @@ import { readCatalogue } from './read-catalogue.ts';
  */
 export async function planErasure(em: EntityManager, _root: ErasureRoot): Promise<ErasureStep[]> {
   const catalogue = await readCatalogue(em);
-  const { tables, broken } = orderTables(catalogue);
+  const { tables, unlinked, selfReferring } = orderTables(catalogue);
   const keys = new Map(catalogue.tables.map(({ name, key }) => [name, key]));
   const keyOf = (table: string) => keys.get(table) ?? [];
   const truncations = catalogue.tables.flatMap(({ partitions }) =>
-    partitions.map((table) => ({ kind: 'truncate' as const, table, key: [], clears: [] })),
+    partitions.map((table) => ({ kind: 'truncate' as const, table, key: [], clears: [], descending: false })),
   );
-  const unlinks = broken.map(({ child, nullable }) => ({
+  const unlinks = unlinked.map(({ child, nullable }) => ({
     kind: 'unlink' as const,
     table: child,
     key: keyOf(child),
     clears: nullable,
+    descending: false,
   }));
   const deletions = tables.map((table) => ({
     kind: 'delete' as const,
     table,
     key: keyOf(table),
     clears: [],
+    descending: selfReferring.has(table),
   }));
   return [...truncations, ...unlinks, ...deletions].map((step) => ({ name: nameOf(step), ...step }));
 }

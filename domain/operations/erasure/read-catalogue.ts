@@ -16,6 +16,8 @@ export interface ForeignKey {
   parent: string;
   /** Its columns of the child that may be null. */
   nullable: readonly string[];
+  /** What the deletion of a parent does to its children: nothing but a check, or their change in the same statement. */
+  onDelete: 'refuse' | 'cascade' | 'set null';
 }
 
 export interface Catalogue {
@@ -44,7 +46,8 @@ export async function readCatalogue(em: EntityManager): Promise<Catalogue> {
   const foreignKeys = await em.execute<ForeignKey[]>(
     `select child.relname as child, parent.relname as parent,
        (select coalesce(jsonb_agg(a.attname order by a.attnum), '[]') from pg_attribute a
-         where a.attrelid = f.conrelid and a.attnum = any (f.conkey) and not a.attnotnull) as nullable
+         where a.attrelid = f.conrelid and a.attnum = any (f.conkey) and not a.attnotnull) as nullable,
+       case f.confdeltype when 'c' then 'cascade' when 'n' then 'set null' else 'refuse' end as "onDelete"
      from pg_constraint f join pg_class child on child.oid = f.conrelid join pg_class parent on parent.oid = f.confrelid
      where f.contype = 'f' and f.conparentid = 0
        and f.conrelid in (${tablesOfTenants}) and f.confrelid in (${tablesOfTenants})
