@@ -12,8 +12,13 @@ declare module 'fastify' {
     /**
      * Runs one use case in one transaction of the caller's tenant, with the caller's permissions there (and in `space`)
      * loaded in it. Messages that it enqueues are sent after the commit, in the background.
+     * @param whileDeleting whether holders of `tenants.delete` are admitted also while their tenant is to be deleted
      */
-    inContext<T>(space: SpaceOfCall, work: (ctx: Context) => Promise<T>): Promise<T>;
+    inContext<T>(
+      space: SpaceOfCall,
+      work: (ctx: Context) => Promise<T>,
+      options?: { whileDeleting?: boolean },
+    ): Promise<T>;
   }
 }
 
@@ -28,10 +33,16 @@ export interface ContextDependencies {
 export function provideContext(app: FastifyInstance, deps: ContextDependencies): void {
   app.decorateRequest('inContext', async function inContext<
     T,
-  >(this: FastifyRequest, space: SpaceOfCall, work: (ctx: Context) => Promise<T>): Promise<T> {
+  >(
+    this: FastifyRequest,
+    space: SpaceOfCall,
+    work: (ctx: Context) => Promise<T>,
+    { whileDeleting = false }: { whileDeleting?: boolean } = {},
+  ): Promise<T> {
     return deps.unitOfWork.inTenant(this.identity.tenantId, async (em) => {
       const spaceId = typeof space === 'function' ? await space(em) : space;
-      const caller = await loadCaller(em, this.identity, originOf(this, deps.secrets), spaceId);
+      const admission = { spaceId, whileDeleting };
+      const caller = await loadCaller(em, this.identity, originOf(this, deps.secrets), admission);
       return work(createContext({ caller, em, secrets: deps.secrets }));
     });
   });

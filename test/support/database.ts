@@ -19,6 +19,8 @@ export interface TestDatabase {
   url: string;
   /** As app_purge. */
   purgeUrl: string;
+  /** As app_verifier. */
+  verifierUrl: string;
   /** These three work as app_rt. */
   database: Database;
   orm: MikroORM;
@@ -40,6 +42,7 @@ export async function createTestDatabase(
   const adminUrl = databaseUrl(server.adminUrl, name);
   const url = withRole(adminUrl, 'app_rt', server.rolePassword);
   const purgeUrl = withRole(adminUrl, 'app_purge', server.rolePassword);
+  const verifierUrl = withRole(adminUrl, 'app_verifier', server.rolePassword);
   const database = new Database({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   const orm = createOrm({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   const dispatches: Dispatch[] = [];
@@ -48,6 +51,7 @@ export async function createTestDatabase(
     adminUrl,
     url,
     purgeUrl,
+    verifierUrl,
     database,
     orm,
     unitOfWork: new UnitOfWork(orm, sendAfterCommit(saveIn(dispatches))),

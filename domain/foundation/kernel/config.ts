@@ -150,6 +150,8 @@ const gateway = z.object({
   MAX_UPLOADS: z.coerce.number().int().positive().default(32),
   /** An upload of which nothing arrives for this time ends. */
   UPLOAD_IDLE_SECONDS: z.coerce.number().positive().max(600).default(30),
+  /** From the request for a tenant's deletion until its erasure begins; 0: at once. */
+  DELETION_GRACE_SECONDS: z.coerce.number().int().nonnegative().max(31_536_000).default(604_800),
   /** Maximum wait for open streams when the process shuts down. */
   DRAIN_SECONDS: z.coerce.number().int().nonnegative().default(25),
 });
@@ -205,6 +207,7 @@ const migrator = z.object({
   DATABASE_ADMIN_URL: databaseUrl,
   DATABASE_URL: databaseUrl,
   DATABASE_PURGE_URL: databaseUrl,
+  DATABASE_VERIFIER_URL: databaseUrl.optional(),
 });
 
 export type GatewayConfig = z.infer<typeof gateway>;

@@ -31,8 +31,8 @@ export async function migrate(config: MigratorConfig): Promise<void> {
     const lock = { text: 'select pg_advisory_lock($1)', answerWithinMs: lockWaitMs };
     await admin.query(lock, [migrationLock]);
     await admin.query(readSql('roles.sql'));
-    for (const url of [config.DATABASE_URL, config.DATABASE_PURGE_URL]) {
-      await setPassword(admin, new URL(url));
+    for (const url of [config.DATABASE_URL, config.DATABASE_PURGE_URL, config.DATABASE_VERIFIER_URL]) {
+      if (url !== undefined) await setPassword(admin, new URL(url));
     }
     await changeSchema(config.DATABASE_ADMIN_URL);
     await continueRestoredLog(admin);
@@ -115,10 +115,14 @@ export async function requireVersion(admin: Pick<Client, 'query'>): Promise<void
 
 const readSql = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
+const logins = new Set(['app_rt', 'app_purge', 'app_verifier']);
+
 async function setPassword(admin: Client, url: URL): Promise<void> {
   const role = decodeURIComponent(url.username);
-  if (role !== 'app_rt' && role !== 'app_purge') {
-    throw new Error('DATABASE_URL must log in as app_rt and DATABASE_PURGE_URL as app_purge.');
+  if (!logins.has(role)) {
+    throw new Error(
+      'DATABASE_URL must log in as app_rt, DATABASE_PURGE_URL as app_purge, and DATABASE_VERIFIER_URL as app_verifier.',
+    );
   }
   if (url.password !== '') {
     const password = admin.escapeLiteral(decodeURIComponent(url.password));

@@ -19,7 +19,7 @@ export async function nextStage(em: EntityManager, tenantId: string, deletionId:
   // The lock order of requests: the tenant before its deletion.
   await em.execute('select from tenants where tenant_id = ? for no key update', [tenantId]);
   const deletion = await lockDeletion(em, deletionId);
-  if (!deletion.isOpen) {
+  if (!deletion.isOpen()) {
     return { is: 'ended', status: deletion.status };
   }
   if (deletion.status === 'deleting') {

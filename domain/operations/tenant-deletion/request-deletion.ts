@@ -48,7 +48,7 @@ export async function requestDeletion(ctx: Context, request: DeletionRequest): P
   const graceMs = (request.graceSeconds ?? request.defaultGraceSeconds) * 1_000;
   const purgeAfter = new Date(now.getTime() + graceMs);
   const open = await newestDeletion(em, { lock: true });
-  if (open?.isOpen === true) {
+  if (open?.isOpen() === true) {
     if (request.graceSeconds !== null && open.status === 'deletion_scheduled' && purgeAfter < open.purgeAfter) {
       open.purgeAfter = purgeAfter;
       await em.flush();
@@ -68,7 +68,7 @@ export async function requestDeletion(ctx: Context, request: DeletionRequest): P
     tenantId: tenant.id,
     status: 'deletion_scheduled',
     reasonCode: request.reasonCode,
-    priorStatus: tenant.status,
+    priorStatus: tenant.status === 'suspended' ? 'suspended' : 'active',
     requestedBy: caller.principalId,
     requestedAt: now,
     purgeAfter,

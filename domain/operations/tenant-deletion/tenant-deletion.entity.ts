@@ -44,7 +44,7 @@ const schema = defineEntity({
 });
 
 export class TenantDeletion extends schema.class {
-  get isOpen(): boolean {
+  isOpen(): boolean {
     return this.status === 'deletion_scheduled' || this.status === 'deleting';
   }
 }
