@@ -42,7 +42,6 @@ export async function createTestDatabase(
   const adminUrl = databaseUrl(server.adminUrl, name);
   const url = withRole(adminUrl, 'app_rt', server.rolePassword);
   const purgeUrl = withRole(adminUrl, 'app_purge', server.rolePassword);
-  const verifierUrl = withRole(adminUrl, 'app_verifier', server.rolePassword);
   const database = new Database({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   const orm = createOrm({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   const dispatches: Dispatch[] = [];
@@ -51,7 +50,7 @@ export async function createTestDatabase(
     adminUrl,
     url,
     purgeUrl,
-    verifierUrl,
+    verifierUrl: withRole(adminUrl, 'app_verifier', server.rolePassword),
     database,
     orm,
     unitOfWork: new UnitOfWork(orm, sendAfterCommit(saveIn(dispatches))),

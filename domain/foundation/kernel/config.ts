@@ -207,6 +207,7 @@ const migrator = z.object({
   DATABASE_ADMIN_URL: databaseUrl,
   DATABASE_URL: databaseUrl,
   DATABASE_PURGE_URL: databaseUrl,
+  /** Without it the login of the verifier of erasures keeps its password. */
   DATABASE_VERIFIER_URL: databaseUrl.optional(),
 });
 
