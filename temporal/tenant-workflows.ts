@@ -17,7 +17,10 @@ export function createTenantWorkflows(client: Client): TenantWorkflows {
   const inspector = createInspector(client);
   const list = async (query: string, limit: number) => {
     const found: { workflowId: string; runId: string }[] = [];
-    for await (const { workflowId, runId } of client.workflow.list({ query, pageSize: Math.min(limit, page) })) {
+    for await (const { workflowId, runId } of client.workflow.list({
+      query,
+      pageSize: Math.min(limit, page),
+    })) {
       found.push({ workflowId, runId });
       if (found.length >= limit) {
         break;
@@ -89,7 +92,8 @@ async function ignoreGone(work: Promise<unknown>): Promise<void> {
     await work;
   } catch (error) {
     const isGone =
-      error instanceof WorkflowNotFoundError || (error instanceof Error && 'code' in error && error.code === grpcNotFound);
+      error instanceof WorkflowNotFoundError ||
+      (error instanceof Error && 'code' in error && error.code === grpcNotFound);
     if (!isGone) {
       throw error;
     }

@@ -1,7 +1,12 @@
 import { Context } from '@temporalio/activity';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import { certify } from '#domain/operations/tenant-deletion/certify.ts';
-import { destroyKeys, eraseRows, takeStock, type ErasurePlace } from '#domain/operations/tenant-deletion/erase-rows.ts';
+import {
+  destroyKeys,
+  eraseRows,
+  takeStock,
+  type ErasurePlace,
+} from '#domain/operations/tenant-deletion/erase-rows.ts';
 import { haltTenant } from '#domain/operations/tenant-deletion/halt-tenant.ts';
 import { nextStage, type DeletionStage } from '#domain/operations/tenant-deletion/next-stage.ts';
 import { changeDeletion, enterStep, type DeletionRef } from '#domain/operations/tenant-deletion/progress.ts';
@@ -11,7 +16,13 @@ import { stopWork, type StoppedWork } from '#domain/operations/tenant-deletion/s
 import type { TenantWorkflows } from '#domain/operations/tenant-deletion/tenant-workflows.ts';
 import { proveErasure, type Prover } from '#domain/operations/tenant-deletion/prove-erasure.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import type { EraseInput, EraseResult, FaultInput, StopInput, VerifyResult } from '#workflows/delete-tenant/messages.ts';
+import type {
+  EraseInput,
+  EraseResult,
+  FaultInput,
+  StopInput,
+  VerifyResult,
+} from '#workflows/delete-tenant/messages.ts';
 import { keepAlive } from '../keep-alive.ts';
 
 export interface DeletionDependencies extends SourceParts {

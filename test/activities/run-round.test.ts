@@ -74,7 +74,7 @@ function round(
     purge: new Watched(purgeOrm, () => between(environment)),
     inspector: inspectorSaying('open'),
     starter: { start: async () => {} },
-          canceller: { cancel: () => Promise.resolve() },
+    canceller: { cancel: () => Promise.resolve() },
     authorizationServers: createAuthorizationServers({ fetch }),
     secrets,
     anchors: { append: () => Promise.resolve() },

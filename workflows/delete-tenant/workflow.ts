@@ -68,7 +68,9 @@ export async function deleteTenant(input: DeleteTenantInput): Promise<DeleteTena
     }
   };
 
-  await untilDone('scheduled', () => steps.haltTenant.executeWithOptions({ summary: 'cancel responses' }, [input]));
+  await untilDone('scheduled', () =>
+    steps.haltTenant.executeWithOptions({ summary: 'cancel responses' }, [input]),
+  );
   for (;;) {
     isWoken = false;
     const stage = await untilDone('scheduled', () =>
@@ -109,7 +111,11 @@ async function stopWork(input: DeleteTenantInput): Promise<void> {
     }
     await condition(() => false, Math.min(250 * round, 5_000));
   }
-  throw ApplicationFailure.create({ type: 'work_not_stopped', message: 'work_not_stopped', nonRetryable: true });
+  throw ApplicationFailure.create({
+    type: 'work_not_stopped',
+    message: 'work_not_stopped',
+    nonRetryable: true,
+  });
 }
 
 type UntilDone = <T>(name: DeletionStep, work: () => Promise<T>) => Promise<T>;

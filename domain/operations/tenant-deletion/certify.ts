@@ -25,7 +25,10 @@ export async function certify(parts: CertifyParts, ref: DeletionRef): Promise<vo
       return;
     }
     const now = new Date();
-    await buryTenant(em, signCertificate(describe(deletion, now, parts.softwareVersion), parts.secrets.certificateKey()));
+    await buryTenant(
+      em,
+      signCertificate(describe(deletion, now, parts.softwareVersion), parts.secrets.certificateKey()),
+    );
     deletion.status = 'deleted';
     deletion.step = 'finished';
     deletion.tableName = null;

@@ -4,7 +4,10 @@ import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { TenantDeletion } from './tenant-deletion.entity.ts';
 
 /** The newest deletion of the transaction's tenant; null: nobody has requested one. */
-export async function newestDeletion(em: EntityManager, { lock = false } = {}): Promise<TenantDeletion | null> {
+export async function newestDeletion(
+  em: EntityManager,
+  { lock = false } = {},
+): Promise<TenantDeletion | null> {
   return em.findOne(
     TenantDeletion,
     {},

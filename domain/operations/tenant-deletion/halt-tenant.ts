@@ -31,7 +31,10 @@ export async function haltTenant(unitOfWork: UnitOfWork, tenantId: string): Prom
 async function endResponse(unitOfWork: UnitOfWork, tenantId: string, responseId: string): Promise<boolean> {
   return unitOfWork.inTenant(tenantId, async (em) => {
     const head = await lockHead(em, responseId);
-    if (head === null || !(await finishResponse(em, head.response, head.now, { status: 'cancelled', by: null }))) {
+    if (
+      head === null ||
+      !(await finishResponse(em, head.response, head.now, { status: 'cancelled', by: null }))
+    ) {
       return false;
     }
     if (head.response.blockedBy == null) {

@@ -15,7 +15,11 @@ export type DeletionStage =
   | { is: 'deleting' };
 
 /** What the deletion does next. Begins the erasure when its time has come; repeating it changes nothing. */
-export async function nextStage(em: EntityManager, tenantId: string, deletionId: string): Promise<DeletionStage> {
+export async function nextStage(
+  em: EntityManager,
+  tenantId: string,
+  deletionId: string,
+): Promise<DeletionStage> {
   // The lock order of requests: the tenant before its deletion.
   await em.execute('select from tenants where tenant_id = ? for no key update', [tenantId]);
   const deletion = await lockDeletion(em, deletionId);
@@ -47,7 +51,9 @@ export async function nextStage(em: EntityManager, tenantId: string, deletionId:
 async function begin(em: EntityManager, deletion: TenantDeletion, now: Date): Promise<void> {
   const { tenantId } = deletion;
   await em.execute('select app.begin_deleting(?)', [tenantId]);
-  await em.execute('update api_keys set revoked_at = now() where tenant_id = ? and revoked_at is null', [tenantId]);
+  await em.execute('update api_keys set revoked_at = now() where tenant_id = ? and revoked_at is null', [
+    tenantId,
+  ]);
   await em.execute('delete from session_tokens where tenant_id = ?', [tenantId]);
   await record(em, deletion, 'system.tenant_deletion_started');
   deletion.status = 'deleting';

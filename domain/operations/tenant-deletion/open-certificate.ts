@@ -30,7 +30,10 @@ export async function openCertificate(
     }
     const certificate = await readCertificate(em, deletionId);
     if (certificate === null) {
-      throw new DomainError('invalid_state', `The deletion is ${deletion.status}: it has no certificate yet.`);
+      throw new DomainError(
+        'invalid_state',
+        `The deletion is ${deletion.status}: it has no certificate yet.`,
+      );
     }
     return certificate;
   });

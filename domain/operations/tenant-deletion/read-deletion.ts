@@ -15,5 +15,8 @@ export interface DeletionView {
 export async function readDeletion({ caller, em }: Context): Promise<DeletionView> {
   authorize(caller, 'tenants.delete');
   const deletion = await requireDeletion(em);
-  return { deletion, certificate: deletion.status === 'deleted' ? await readCertificate(em, deletion.id) : null };
+  return {
+    deletion,
+    certificate: deletion.status === 'deleted' ? await readCertificate(em, deletion.id) : null,
+  };
 }

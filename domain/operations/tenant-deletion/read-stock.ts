@@ -2,7 +2,15 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { TenantDeletion } from './tenant-deletion.entity.ts';
 
 const samplePerTable = 8;
-const sampledTables = ['principals', 'spaces', 'documents', 'threads', 'connectors', 'mcp_servers', 'responses'];
+const sampledTables = [
+  'principals',
+  'spaces',
+  'documents',
+  'threads',
+  'connectors',
+  'mcp_servers',
+  'responses',
+];
 
 /** What the certificate says of a tenant, read before its rows are erased. */
 export async function readStock(

@@ -33,7 +33,11 @@ export interface RequestedDeletion {
 export async function requestDeletion(ctx: Context, request: DeletionRequest): Promise<RequestedDeletion> {
   const { caller, em } = ctx;
   authorize(caller, 'tenants.delete');
-  if (request.graceSeconds !== null && request.graceSeconds < request.defaultGraceSeconds && !caller.isPlatform) {
+  if (
+    request.graceSeconds !== null &&
+    request.graceSeconds < request.defaultGraceSeconds &&
+    !caller.isPlatform
+  ) {
     throw new DomainError('invalid_request', 'Only an operator of the platform shortens the grace time.', {
       param: 'grace_seconds',
       errors: [{ in: 'query', pointer: '/grace_seconds', code: 'invalid', message: 'is too short' }],
@@ -49,7 +53,11 @@ export async function requestDeletion(ctx: Context, request: DeletionRequest): P
   const purgeAfter = new Date(now.getTime() + graceMs);
   const open = await newestDeletion(em, { lock: true });
   if (open?.isOpen() === true) {
-    if (request.graceSeconds !== null && open.status === 'deletion_scheduled' && purgeAfter < open.purgeAfter) {
+    if (
+      request.graceSeconds !== null &&
+      open.status === 'deletion_scheduled' &&
+      purgeAfter < open.purgeAfter
+    ) {
       open.purgeAfter = purgeAfter;
       await em.flush();
       await ctx.enqueue(signal('deleteTenant', { tenantId: tenant.id }, 'runNow', []));
