@@ -15,7 +15,7 @@ export const certificateSchema = z.strictObject({
   finished_at: time,
   erased_by_key: z.strictObject({
     /** Ids of the destroyed keys. Everything that was sealed under them can no longer be read, backups included. */
-    key_ids: z.array(z.uuid()),
+    key_ids: z.array(z.guid()),
     destroyed_at: time,
   }),
   erased_by_row: z.strictObject({

@@ -21,5 +21,5 @@ export type DeletionStep = (typeof deletionSteps)[number];
 export interface Revocation {
   kind: 'connection';
   id: string;
-  outcome: 'revoked' | 'refused' | 'unreachable' | 'nothing_to_revoke';
+  outcome: 'revoked' | 'refused' | 'unreachable' | 'unreadable' | 'nothing_to_revoke';
 }

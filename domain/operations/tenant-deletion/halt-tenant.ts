@@ -1,5 +1,7 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { cancel, signal } from '#domain/foundation/durable/messages.ts';
 import { enqueue } from '#domain/foundation/durable/outbox.ts';
+import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { finishResponse } from '#domain/responses/end/finish-response.ts';
@@ -14,19 +16,29 @@ const pageSize = 100;
  */
 export async function haltTenant(unitOfWork: UnitOfWork, tenantId: string): Promise<number> {
   await cancelRuns(unitOfWork, tenantId);
+  const failures = new RowFailures();
   let ended = 0;
+  let after = '';
   for (;;) {
-    const running = await unitOfWork.inTenant(tenantId, (em) =>
-      em.find(Response, { finishedAt: null }, { fields: ['id'], orderBy: { id: 'asc' }, limit: pageSize }),
-    );
+    const running = await unitOfWork.inTenant(tenantId, (em) => listRunning(em, after));
     for (const { id } of running) {
-      ended += (await endResponse(unitOfWork, tenantId, id)) ? 1 : 0;
+      after = id;
+      await failures.collect(async () => {
+        ended += (await endResponse(unitOfWork, tenantId, id)) ? 1 : 0;
+      });
     }
     if (running.length < pageSize) {
       return ended;
     }
   }
 }
+
+const listRunning = (em: EntityManager, after: string) =>
+  em.find(
+    Response,
+    { finishedAt: null, id: { $gt: after } },
+    { fields: ['id'], orderBy: { id: 'asc' }, limit: pageSize },
+  );
 
 async function endResponse(unitOfWork: UnitOfWork, tenantId: string, responseId: string): Promise<boolean> {
   return unitOfWork.inTenant(tenantId, async (em) => {

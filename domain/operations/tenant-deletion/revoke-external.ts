@@ -1,8 +1,9 @@
 import { AuthorizationFailure } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
-import { openRevocable } from '#domain/capabilities/connections/revoke-withdrawn.ts';
+import { openRevocable, type Revocable } from '#domain/capabilities/connections/revoke-withdrawn.ts';
 import { revocationMs } from '#domain/capabilities/connections/revoke-issued.ts';
+import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
 import type { Revocation } from './deletion-status.ts';
 import { lockDeletion } from './find-deletion.ts';
 
@@ -55,10 +56,10 @@ async function revokeOne(
   { tenantId, id }: { tenantId: string; id: string },
   silent: Set<string>,
 ): Promise<Revocation['outcome']> {
-  const found = await parts.unitOfWork.inTenant(tenantId, async (em) => {
-    const connection = await em.findOne(Connection, { id });
-    return connection === null ? null : openRevocable({ em, secrets: parts.secrets }, connection);
-  });
+  const found = await open(parts, tenantId, id);
+  if (found === 'unreadable') {
+    return found;
+  }
   if (found === null || found.grant === null || found.tokens.length === 0) {
     return 'nothing_to_revoke';
   }
@@ -79,6 +80,25 @@ async function revokeOne(
     }
   }
   return outcome;
+}
+
+/** Tokens that cannot be opened can be revoked by nobody, and hold nothing up. */
+async function open(
+  { unitOfWork, secrets }: SourceParts,
+  tenantId: string,
+  id: string,
+): Promise<Revocable | null | 'unreadable'> {
+  try {
+    return await unitOfWork.inTenant(tenantId, async (em) => {
+      const connection = await em.findOne(Connection, { id });
+      return connection === null ? null : openRevocable({ em, secrets }, connection);
+    });
+  } catch (error) {
+    if (isDatabaseUnavailable(error)) {
+      throw error;
+    }
+    return 'unreadable';
+  }
 }
 
 async function record(
