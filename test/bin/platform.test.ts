@@ -94,6 +94,12 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   'tenants get': { procedure: 'tenants.get', args: argument('tenant_id') },
   'tenants create': { procedure: 'tenants.create', args: flags(['slug', 'slug'], ['name', 'name']) },
   'tenants suspend': { procedure: 'tenants.suspend', args: argument('tenant_id') },
+  'tenants delete': {
+    procedure: 'tenantDeletion.request',
+    args: (input) => [...argument('tenant_id')(input), ...flags(['reason', 'reason_code'])(input)],
+  },
+  'tenants deletion': { procedure: 'tenantDeletion.get', args: argument('tenant_id') },
+  'tenants cancel-deletion': { procedure: 'tenantDeletion.cancel', args: argument('tenant_id') },
   'tenants resume': { procedure: 'tenants.resume', args: argument('tenant_id') },
   'spaces list': { procedure: 'spaces.list', args: flags(...page) },
   'spaces create': { procedure: 'spaces.create', args: flags(['name', 'name']) },
