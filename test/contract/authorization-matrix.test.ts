@@ -70,7 +70,7 @@ async function callOf(route: RouteOptions, { apiKey }: Credential = {}): Promise
   await restoreTenant();
   const place = isPersonal(route) && apiKey !== undefined ? { ...here, apiKey } : here;
   const call = await goodCall({ fixtures, maker }, idOf(route), place);
-  return { ...call, path: call.path.replace(/(\/admin\/tenants\/)[^/]+/, `$1${here.tenantId}`) };
+  return { ...call, path: call.path.replace(/(\/admin\/tenants\/)[^/?]+/, `$1${here.tenantId}`) };
 }
 
 /** A deletion that one identity was permitted to request would refuse all others. */

@@ -11,7 +11,7 @@ import { secrets } from './world.ts';
 export const ofTokens = ['getDeletionCertificate'] as const;
 
 /** Free text that contains no id. */
-export const deletionText = ['reason_code', 'grace_seconds'].map((name) => `deleteTenant query ${name}`);
+export const deletionText = ['deleteTenant query reason_code'];
 export const deletionProcedureText = ['tenantDeletion.request reason_code'];
 
 export const deletionCalls: Record<string, (place: Place) => Promise<Call>> = {
