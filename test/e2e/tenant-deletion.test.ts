@@ -23,7 +23,6 @@ beforeAll(async () => {
     database,
     env: {
       EGRESS_ALLOW: new URL(models.url).origin,
-      DATABASE_VERIFIER_URL: database.verifierUrl,
       DELETION_GRACE_SECONDS: '3600',
     },
   });
