@@ -4,6 +4,7 @@ import { callsDefects } from './calls-defects.ts';
 import { clientsDefects } from './clients-defects.ts';
 import { connectionsDefects } from './connections-defects.ts';
 import { credentialsDefects } from './credentials-defects.ts';
+import { deletionDefects } from './deletion-defects.ts';
 import type { Defect } from './defect.ts';
 import { durableDefects } from './durable-defects.ts';
 import { engineDefects } from './engine-defects.ts';
@@ -21,6 +22,7 @@ export const defects: readonly Defect[] = [
   ...clientsDefects,
   ...connectionsDefects,
   ...credentialsDefects,
+  ...deletionDefects,
   ...durableDefects,
   ...engineDefects,
   ...knowledgeDefects,

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { InvalidArgumentError, type Command } from 'commander';
-import type { Connection, Outputs } from '../connect.ts';
+import type { Outputs } from '../connect.ts';
 import { fields } from '../print.ts';
 import { progressBar } from '../progress-bar.ts';
 import { remote } from '../remote.ts';
@@ -24,11 +25,6 @@ const show = ({ data: { progress, certificate, failure, ...deletion } }: Deletio
       : [`It waits: ${failure.step} fails with ${failure.reason} since ${failure.at}.`]),
   ].join('\n');
 
-interface FollowOptions {
-  wait?: boolean;
-  certificate?: boolean;
-}
-
 export function addTenantDeletion(group: Command): void {
   remote(
     group
@@ -52,23 +48,32 @@ export function addTenantDeletion(group: Command): void {
     .command('deletion')
     .description('how far the deletion of a tenant is')
     .argument('<tenant_id>')
-    .option('--wait', 'show its progress until it has ended')
-    .option('--certificate', 'print the certificate alone, to be kept as a file');
+    .option('--wait', 'show its progress until it has ended');
   remote(deletion, {
-    call: async (client, { wait, certificate }: FollowOptions & Connection, id) => {
+    call: async (client, { wait }: { wait?: boolean }, id) => {
       const read = () => client.tenantDeletion.get.query({ tenant_id: id });
       let found = await read();
       while (wait === true && found.data.ended_at === null) {
         const { step, table } = found.data.progress;
         const line = `${step}${table === null ? '' : ` ${table}`} ${progressBar(found.data.progress)}`;
         deletion.configureOutput().writeErr?.(`${line}\n`);
-        await new Promise((resolve) => setTimeout(resolve, pollMs));
+        await sleep(pollMs);
         found = await read();
       }
-      return { ...found, alone: certificate === true };
+      return found;
     },
-    show: ({ alone, ...found }) => (alone ? JSON.stringify(found.data.certificate, null, 2) : show(found)),
+    show,
   });
+  remote(
+    group
+      .command('deletion-certificate')
+      .description('the certificate of a deletion, to be kept as a file')
+      .argument('<tenant_id>'),
+    {
+      call: (client, _options, id) => client.tenantDeletion.get.query({ tenant_id: id }),
+      show: ({ data }) => JSON.stringify(data.certificate, null, 2),
+    },
+  );
 
   remote(
     group
