@@ -7,6 +7,7 @@ import { credentialsDefects } from './credentials-defects.ts';
 import type { Defect } from './defect.ts';
 import { durableDefects } from './durable-defects.ts';
 import { engineDefects } from './engine-defects.ts';
+import { erasureDefects } from './erasure-defects.ts';
 import { knowledgeDefects } from './knowledge-defects.ts';
 import { peopleDefects } from './people-defects.ts';
 import { textDefects } from './text-defects.ts';
@@ -23,6 +24,7 @@ export const defects: readonly Defect[] = [
   ...credentialsDefects,
   ...durableDefects,
   ...engineDefects,
+  ...erasureDefects,
   ...knowledgeDefects,
   ...peopleDefects,
   ...textDefects,

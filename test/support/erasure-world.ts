@@ -8,6 +8,7 @@ import { planErasure } from '#domain/operations/erasure/plan-erasure.ts';
 import { verifyErasure, type Verification } from '#domain/operations/erasure-proof/verify-erasure.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import type { ProvidedPostgres } from './provided.ts';
 import { connect } from './tables.ts';
 
 const schemaFile = (name: string) =>
@@ -26,8 +27,9 @@ export interface ErasureWorld {
   stop(): Promise<void>;
 }
 
-export async function openErasureWorld(): Promise<ErasureWorld> {
-  const database = await createTestDatabase();
+/** @param server the run's, unless another is given */
+export async function openErasureWorld(server?: ProvidedPostgres): Promise<ErasureWorld> {
+  const database = await createTestDatabase(server);
   const orm: MikroORM = createOrm({ url: database.purgeUrl, statementTimeoutMs: 10_000 });
   const purge = new UnitOfWork(orm);
   const admin = await connect(database.adminUrl);
