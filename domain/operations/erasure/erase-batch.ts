@@ -74,7 +74,9 @@ async function eraseRows(
   const { after, size } = place;
   const batch = new BatchRows(step, tenantId);
   const last = await batch.findLast(em, after, size);
-  // What waits for these rows waits no longer than this. A single row takes what it takes, unless others go with it.
-  if (size > 1 || step.selfReferences.length > 0) await em.execute(`set local statement_timeout = ${lockMs}`);
+  // What waits for these rows waits no longer than this. A single row takes what it takes, but no others with it.
+  if (size > 1 || (step.selfReferences.length > 0 && !leaves)) {
+    await em.execute(`set local statement_timeout = ${lockMs}`);
+  }
   return { rows: await batch.erase(em, { after, last, leaves }), last };
 }

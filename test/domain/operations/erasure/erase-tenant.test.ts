@@ -160,7 +160,7 @@ describe('a batch', () => {
       cursor = batch.cursor;
     }
     expect(sizes.reduce((sum, rows) => sum + rows, 0)).toBe(3_000);
-    expect(sizes.length).toBeLessThan(40);
+    expect(Math.max(...sizes)).toBeGreaterThan(sizes[0]!);
   });
 });
 
