@@ -10,10 +10,10 @@ export interface LockWatch {
 
 /** Samples the age of transactions of `applicationName` that have written, which is how long their locks last. */
 export function watchLocks(admin: Client, applicationName: string): LockWatch {
-  let isOver = false;
+  const state = { isOver: false };
   let longest = 0;
   const watching = (async () => {
-    while (!isOver) {
+    while (!state.isOver) {
       const { rows } = await admin.query<{ ms: number | null }>(
         `select max(extract(epoch from clock_timestamp() - xact_start) * 1000)::float8 as ms from pg_stat_activity
          where datname = current_database() and usename = 'app_purge' and application_name = $1 and backend_xid is not null`,
@@ -25,7 +25,7 @@ export function watchLocks(admin: Client, applicationName: string): LockWatch {
   })();
   return {
     async end() {
-      isOver = true;
+      state.isOver = true;
       await watching;
       return longest;
     },

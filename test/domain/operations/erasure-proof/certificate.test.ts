@@ -102,7 +102,7 @@ describe('a certificate of erasure', () => {
 
 describe('canonical JSON', () => {
   it('follows RFC 8785 in numbers, escapes and the order of names', () => {
-    expect(canonicalJson([333333333.33333329, 1e30, 4.5, 2e-3, 1e-27, -0])).toBe(
+    expect(canonicalJson([Number('333333333.33333329'), 1e30, 4.5, 2e-3, 1e-27, -0])).toBe(
       '[333333333.3333333,1e+30,4.5,0.002,1e-27,0]',
     );
     expect(canonicalJson('\u20ac$\u000f\nA\'B"\\\\"/')).toBe(`"\u20ac$\\u000f\\nA'B\\"\\\\\\\\\\"/"`);

@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
 import { addTables, openErasureWorld, type ErasureWorld } from '../../../support/erasure-world.ts';
