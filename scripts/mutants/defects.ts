@@ -8,6 +8,7 @@ import { deletionDefects } from './deletion-defects.ts';
 import type { Defect } from './defect.ts';
 import { durableDefects } from './durable-defects.ts';
 import { engineDefects } from './engine-defects.ts';
+import { erasureDefects } from './erasure-defects.ts';
 import { knowledgeDefects } from './knowledge-defects.ts';
 import { peopleDefects } from './people-defects.ts';
 import { textDefects } from './text-defects.ts';
@@ -25,6 +26,7 @@ export const defects: readonly Defect[] = [
   ...deletionDefects,
   ...durableDefects,
   ...engineDefects,
+  ...erasureDefects,
   ...knowledgeDefects,
   ...peopleDefects,
   ...textDefects,

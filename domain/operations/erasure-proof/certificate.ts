@@ -46,6 +46,12 @@ export const certificateSchema = z.strictObject({
 
 export type Certificate = z.infer<typeof certificateSchema>;
 
+/** Whether its verification counted 0 everywhere. */
+export function foundNothing({ verification }: Certificate): boolean {
+  const { tables, shared, bytes, workflows } = verification;
+  return [...Object.values(tables), ...Object.values(shared), bytes, workflows].every((count) => count === 0);
+}
+
 /** The file that is handed out. The signature covers the canonical JSON (RFC 8785) of `certificate`. */
 export const signedCertificateSchema = z.strictObject({
   certificate: certificateSchema,

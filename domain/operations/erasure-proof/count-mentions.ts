@@ -1,7 +1,15 @@
 import type { Client } from 'pg';
 
-/** Rows of tables without tenants that mention one of the ids, per table. */
-export async function countMentions(client: Client, ids: readonly string[]): Promise<Record<string, number>> {
+/**
+ * Rows that mention the tenant or one of the ids and are not the tenant's, per table: of tables that know no tenants,
+ * and of the outbox, whose messages the platform sends for all.
+ */
+export async function countMentions(
+  client: Client,
+  tenantId: string,
+  sampleIds: readonly string[],
+): Promise<Record<string, number>> {
+  const ids = [tenantId, ...sampleIds];
   const { rows: tables } = await client.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -18,5 +26,10 @@ export async function countMentions(client: Client, ids: readonly string[]): Pro
     );
     counts[name] = Number(rows[0]?.n);
   }
+  const { rows } = await client.query<{ n: string }>('select app.count_outbox_mentions($1, $2) as n', [
+    tenantId,
+    ids,
+  ]);
+  counts['public.outbox'] = Number(rows[0]?.n);
   return counts;
 }

@@ -1,10 +1,14 @@
 import { createPublicKey, sign, type KeyObject } from 'node:crypto';
 import { canonicalJson, sha256 } from '#domain/foundation/kernel/canonical-json.ts';
-import { certificateSchema, type Certificate, type SignedCertificate } from './certificate.ts';
+import { certificateSchema, foundNothing, type Certificate, type SignedCertificate } from './certificate.ts';
 
-/** Signs what was erased. @param privateKey Ed25519, `secrets.certificateKey()` */
+/**
+ * Signs what was erased. @param privateKey Ed25519, `secrets.certificateKey()`
+ * @throws when the verification found anything
+ */
 export function signCertificate(certificate: Certificate, privateKey: KeyObject): SignedCertificate {
   const parsed = certificateSchema.parse(certificate);
+  if (!foundNothing(parsed)) throw new Error('Nothing is certified while something is left.');
   const publicKey = publicKeyText(privateKey);
   return {
     certificate: parsed,

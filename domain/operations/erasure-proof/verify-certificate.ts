@@ -1,6 +1,6 @@
-import { createPublicKey, verify } from 'node:crypto';
+import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { canonicalJson } from '#domain/foundation/kernel/canonical-json.ts';
-import { signedCertificateSchema, type Certificate } from './certificate.ts';
+import { foundNothing, signedCertificateSchema, type Certificate } from './certificate.ts';
 
 export type CertificateCheck = { valid: true; certificate: Certificate } | { valid: false; reason: string };
 
@@ -23,14 +23,27 @@ export function verifyCertificate(file: string, publicKey: string): CertificateC
       reason: `It is signed with the key ${signature.public_key}, not with ${publicKey}.`,
     };
   }
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' });
+  const key = readKey(publicKey);
+  if (key === null)
+    return { valid: false, reason: `${publicKey} is no Ed25519 key of 32 bytes in base64url.` };
   const signed = verify(
     null,
     Buffer.from(canonicalJson(certificate)),
     key,
     Buffer.from(signature.value, 'base64url'),
   );
+  if (signed && !foundNothing(certificate)) {
+    return { valid: false, reason: 'It says that something was left.' };
+  }
   return signed
     ? { valid: true, certificate }
     : { valid: false, reason: 'The signature does not fit what the certificate says.' };
+}
+
+function readKey(publicKey: string): KeyObject | null {
+  try {
+    return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' });
+  } catch {
+    return null;
+  }
 }

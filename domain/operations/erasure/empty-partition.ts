@@ -1,5 +1,5 @@
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { isTimeout } from './is-timeout.ts';
+import { isTimeout } from './sql-states.ts';
 
 /** Whoever needs the partition waits no longer than this. */
 const lockMs = 50;

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { firstPlace, readPlace, writePlace, type Place } from './batch-place.ts';
 import type { ErasureRoot, ErasureStep } from './erasure-root.ts';
-import { isTimeout } from './is-timeout.ts';
+import { isReferred, isTimeout } from './sql-states.ts';
 import { BatchRows } from './batch-rows.ts';
 import { emptyPartition } from './empty-partition.ts';
 
@@ -31,34 +31,52 @@ export async function eraseBatch(
   if (step.kind === 'truncate') {
     return { rows: await emptyPartition(purge, root.tenantId, step.table), cursor: null };
   }
-  for (let place = cursor === null ? firstPlace : readPlace(cursor); ;) {
+  let place = cursor === null ? firstPlace : readPlace(cursor);
+  for (let leaves = false; ;) {
     const begun = performance.now();
     try {
-      const { rows, last } = await purge.inTenant(root.tenantId, (em) =>
-        eraseRows(em, root, { step, place }),
-      );
-      return { rows, cursor: nextCursor(place, last, performance.now() - begun) };
+      const batch = await purge.inTenant(root.tenantId, (em) => eraseRows(em, root, { step, place, leaves }));
+      const left = place.left || leaves;
+      return { rows: batch.rows, cursor: nextCursor({ ...place, left }, batch, performance.now() - begun) };
     } catch (error) {
-      if (!isTimeout(error) || place.size === 1) throw error;
-      place = { ...place, size: Math.max(1, Math.floor(place.size / 4)) };
+      const mayShrink = place.size > 1;
+      if (isTimeout(error) && mayShrink) {
+        place = { ...place, size: Math.max(1, Math.floor(place.size / 4)) };
+      } else if (step.selfReferences.length > 0 && !leaves && (isTimeout(error) || isReferred(error))) {
+        leaves = true;
+      } else {
+        throw error;
+      }
     }
   }
 }
 
-function nextCursor(place: Place, last: string[] | null, tookMs: number): string | null {
+interface Erased {
+  rows: number;
+  last: string[] | null;
+}
+
+function nextCursor(place: Place, { rows, last }: Erased, tookMs: number): string | null {
   const factor = Math.min(2, aimMs / Math.max(tookMs, 1));
   const size = Math.min(maxRows, Math.max(1, Math.floor(place.size * factor)));
-  return last === null ? null : writePlace({ after: last, size });
+  const erased = place.erased + rows;
+  if (last !== null) return writePlace({ after: last, size, left: place.left, erased });
+  if (!place.left) return null;
+  if (erased === 0) throw new Error('Rows of one table refer to each other in a circle.');
+  return writePlace({ ...firstPlace, size });
 }
 
 async function eraseRows(
   em: EntityManager,
   { tenantId }: ErasureRoot,
-  { step, place: { after, size } }: { step: ErasureStep; place: Place },
-): Promise<{ rows: number; last: string[] | null }> {
-  const rows = new BatchRows(step, tenantId);
-  const last = await rows.findLast(em, after, size);
-  // What waits for these rows waits no longer than this.
-  if (size > 1) await em.execute(`set local statement_timeout = ${lockMs}`);
-  return { rows: await rows.erase(em, after, last), last };
+  { step, place, leaves }: { step: ErasureStep; place: Place; leaves: boolean },
+): Promise<Erased> {
+  const { after, size } = place;
+  const batch = new BatchRows(step, tenantId);
+  const last = await batch.findLast(em, after, size);
+  // What waits for these rows waits no longer than this. A single row takes what it takes, but no others with it.
+  if (size > 1 || (step.selfReferences.length > 0 && !leaves)) {
+    await em.execute(`set local statement_timeout = ${lockMs}`);
+  }
+  return { rows: await batch.erase(em, { after, last, leaves }), last };
 }

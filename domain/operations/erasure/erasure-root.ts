@@ -19,8 +19,11 @@ export interface ErasureStep {
   key: readonly KeyColumn[];
   /** Of an `unlink`: the columns that are set to null. */
   clears: readonly string[];
-  /** Whether the last row goes first: rows of the table refer to earlier ones of it. */
-  descending: boolean;
+  /**
+   * Foreign keys to rows of the same table, each as pairs of its column and the column that it names. With one, the
+   * last row goes first: a row refers to an earlier one.
+   */
+  selfReferences: readonly (readonly (readonly [string, string])[])[];
 }
 
 export interface KeyColumn {

@@ -5,8 +5,8 @@ export interface DeletionOrder {
   tables: readonly string[];
   /** Foreign keys of cycles that have to be set to null before. */
   unlinked: readonly ForeignKey[];
-  /** Tables whose rows refer to rows of the same table. */
-  selfReferring: ReadonlySet<string>;
+  /** Foreign keys to the same table. */
+  selfReferring: readonly ForeignKey[];
 }
 
 /**
@@ -16,7 +16,7 @@ export interface DeletionOrder {
  */
 export function orderTables({ tables, foreignKeys }: Catalogue): DeletionOrder {
   const left = new Set(tables.map(({ name }) => name));
-  const selfReferring = new Set(foreignKeys.filter(isSelf).map(({ child }) => child));
+  const selfReferring = foreignKeys.filter(isSelf);
   let edges = foreignKeys.filter((edge) => !isSelf(edge));
   const ordered: string[] = [];
   const unlinked: ForeignKey[] = [];

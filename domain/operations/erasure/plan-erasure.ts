@@ -13,21 +13,27 @@ export async function planErasure(em: EntityManager, _root: ErasureRoot): Promis
   const keys = new Map(catalogue.tables.map(({ name, key }) => [name, key]));
   const keyOf = (table: string) => keys.get(table) ?? [];
   const truncations = catalogue.tables.flatMap(({ partitions }) =>
-    partitions.map((table) => ({ kind: 'truncate' as const, table, key: [], clears: [], descending: false })),
+    partitions.map((table) => ({
+      kind: 'truncate' as const,
+      table,
+      key: [],
+      clears: [],
+      selfReferences: [],
+    })),
   );
   const unlinks = unlinked.map(({ child, nullable }) => ({
     kind: 'unlink' as const,
     table: child,
     key: keyOf(child),
     clears: nullable,
-    descending: false,
+    selfReferences: [],
   }));
   const deletions = tables.map((table) => ({
     kind: 'delete' as const,
     table,
     key: keyOf(table),
     clears: [],
-    descending: selfReferring.has(table),
+    selfReferences: selfReferring.filter(({ child }) => child === table).map(({ pairs }) => pairs),
   }));
   return [...truncations, ...unlinks, ...deletions].map((step) => ({ name: nameOf(step), ...step }));
 }

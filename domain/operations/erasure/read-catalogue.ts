@@ -16,6 +16,8 @@ export interface ForeignKey {
   parent: string;
   /** Its columns of the child that may be null. */
   nullable: readonly string[];
+  /** Pairs of a column of the child and the column of the parent that it names. */
+  pairs: readonly (readonly [string, string])[];
   /** What the deletion of a parent does to its children: nothing but a check, or their change in the same statement. */
   onDelete: 'refuse' | 'cascade' | 'set null';
 }
@@ -47,6 +49,10 @@ export async function readCatalogue(em: EntityManager): Promise<Catalogue> {
     `select child.relname as child, parent.relname as parent,
        (select coalesce(jsonb_agg(a.attname order by a.attnum), '[]') from pg_attribute a
          where a.attrelid = f.conrelid and a.attnum = any (f.conkey) and not a.attnotnull) as nullable,
+       (select jsonb_agg(jsonb_build_array(a.attname, p.attname) order by k.place)
+         from unnest(f.conkey, f.confkey) with ordinality k (mine, theirs, place)
+         join pg_attribute a on a.attrelid = f.conrelid and a.attnum = k.mine
+         join pg_attribute p on p.attrelid = f.confrelid and p.attnum = k.theirs) as pairs,
        case f.confdeltype when 'c' then 'cascade' when 'n' then 'set null' else 'refuse' end as "onDelete"
      from pg_constraint f join pg_class child on child.oid = f.conrelid join pg_class parent on parent.oid = f.confrelid
      where f.contype = 'f' and f.conparentid = 0

@@ -9,6 +9,7 @@ function order(names: string[], edges: Edge[]) {
     child,
     parent,
     nullable: [],
+    pairs: [],
     onDelete: 'refuse' as const,
     ...more,
   }));
@@ -17,7 +18,7 @@ function order(names: string[], edges: Edge[]) {
   return {
     ordered,
     unlinked: unlinked.map(({ child, parent }) => `${child}→${parent}`),
-    self: [...selfReferring],
+    self: selfReferring.map(({ child }) => child),
   };
 }
 
