@@ -36,6 +36,7 @@ export interface DeletionDependencies extends SourceParts {
 /** How long one slice of the erasure goes on. */
 const sliceMs = 20_000;
 const historyPage = 200;
+const beatEveryMs = 1_000;
 
 export function createDeletionActivities(deps: DeletionDependencies) {
   const { unitOfWork } = deps;
@@ -92,21 +93,25 @@ export function createDeletionActivities(deps: DeletionDependencies) {
 
 /** The heartbeat holds the place of the next batch, from which the attempt after a crash goes on. */
 async function eraseSlice(deps: DeletionDependencies, { from, ...ref }: EraseInput): Promise<EraseResult> {
-  const { cancellationSignal, info, heartbeat } = Context.current();
-  const reached: unknown = info.heartbeatDetails;
-  let place = (reached as ErasurePlace | null | undefined) ?? from;
-  const until = performance.now() + sliceMs;
-  const beat = () => heartbeat.call(Context.current(), place);
-  await enterStep(deps.unitOfWork, ref, 'erasing');
+  const context = Context.current();
+  const lost: unknown = context.info.heartbeatDetails;
+  let place = (lost as ErasurePlace | null | undefined) ?? from;
   let rows = 0;
-  const next = await eraseRows(deps, ref, {
-    from: place,
-    mayGoOn: () => performance.now() < until && !cancellationSignal.aborted,
-    reached: (at, erased) => {
-      place = at;
-      rows += erased;
-      beat();
-    },
-  });
-  return { next, rows };
+  const until = performance.now() + sliceMs;
+  const timer = setInterval(() => context.heartbeat(place), beatEveryMs);
+  try {
+    await enterStep(deps.unitOfWork, ref, 'erasing');
+    const next = await eraseRows(deps, ref, {
+      from: place,
+      mayGoOn: () => performance.now() < until && !context.cancellationSignal.aborted,
+      reached: (at, erased) => {
+        place = at;
+        rows += erased;
+        context.heartbeat(place);
+      },
+    });
+    return { next, rows };
+  } finally {
+    clearInterval(timer);
+  }
 }

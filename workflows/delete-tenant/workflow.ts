@@ -2,11 +2,14 @@ import {
   ActivityFailure,
   ApplicationFailure,
   condition,
+  ContinueAsNew,
+  continueAsNew,
   isCancellation,
   proxyActivities,
   setCurrentDetails,
   setHandler,
   TimeoutFailure,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import type { DeletionStep } from '#domain/operations/tenant-deletion/deletion-status.ts';
@@ -54,7 +57,7 @@ export async function deleteTenant(input: DeleteTenantInput): Promise<DeleteTena
       try {
         return await work();
       } catch (error) {
-        if (isCancellation(error)) {
+        if (isCancellation(error) || error instanceof ContinueAsNew) {
           throw error;
         }
         const reason = reasonOf(error);
@@ -152,6 +155,10 @@ async function eraseTables(input: DeleteTenantInput): Promise<void> {
     rows += slice.rows;
     from = slice.next;
     setCurrentDetails(`Erasing: ${rows} rows in this pass${from === null ? '' : `, now ${from.step}`}.`);
+    // The row says where it is: the next run finds what is erased already.
+    if (from !== null && workflowInfo().continueAsNewSuggested) {
+      await continueAsNew<typeof deleteTenant>(input);
+    }
   } while (from !== null);
 }
 

@@ -5,6 +5,9 @@ import { publicKeyText } from '#domain/operations/erasure-proof/sign-certificate
 import { readTombstone } from '#domain/operations/erasure-proof/tombstone.ts';
 import { verifyCertificate } from '#domain/operations/erasure-proof/verify-certificate.ts';
 import { certify } from '#domain/operations/tenant-deletion/certify.ts';
+import type { StartMessage } from '#domain/foundation/durable/messages.ts';
+import { reconcileDeletions } from '#domain/operations/maintenance/reconcile-deletions.ts';
+import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
 import { nextStage } from '#domain/operations/tenant-deletion/next-stage.ts';
 import { proveErasure } from '#domain/operations/tenant-deletion/prove-erasure.ts';
 import { reportFailure } from '#domain/operations/tenant-deletion/report-failure.ts';
@@ -122,6 +125,29 @@ describe('a deletion', () => {
       'system.tenant_deletion_imminent',
       'system.tenant_deletion_started',
     ]);
+  });
+
+  it('is taken up again when Temporal has lost its workflow', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 600);
+    const started: string[] = [];
+    const reconcile = (state: 'open' | 'unknown_id') =>
+      reconcileDeletions.run(
+        {
+          database: place.database.database,
+          inspector: { stateOf: async () => state },
+          starter: {
+            start: async ({ workflowId, payload }: StartMessage) => {
+              started.push(`${workflowId} ${JSON.stringify(payload)}`);
+            },
+          },
+        } as unknown as SweepDependencies,
+        { place: null, mayGoOn: () => true, reached: () => {} },
+      );
+    await reconcile('open');
+    expect(started).toEqual([]);
+    await reconcile('unknown_id');
+    expect(started).toContain(`tenant-deletion/${ref.tenantId} ${JSON.stringify(ref)}`);
   });
 
   it('tells the operators what it waits for, once per reason', async () => {
