@@ -7,6 +7,10 @@ import {
   createConnectorActivities,
   type ConnectorDependencies,
 } from './connectors/create-connector-activities.ts';
+import {
+  createDeletionActivities,
+  type DeletionDependencies,
+} from './tenant-deletion/create-deletion-activities.ts';
 import { keepAlive } from './keep-alive.ts';
 import { exportTrace, type TraceDependencies } from './observability/export-trace.ts';
 import {
@@ -27,7 +31,8 @@ export type ActivityDependencies = ResponseDependencies &
   ConnectorDependencies &
   DiscoveryDependencies &
   TraceDependencies &
-  NotificationDependencies;
+  NotificationDependencies &
+  DeletionDependencies;
 
 /** All activities except maintenance; workflows refer to them by `Activities` alone. */
 export function createActivities(deps: ActivityDependencies) {
@@ -35,6 +40,7 @@ export function createActivities(deps: ActivityDependencies) {
     ...createResponseActivities(deps),
     ...createKnowledgeActivities(deps),
     ...createConnectorActivities(deps),
+    ...createDeletionActivities(deps),
     discoverTools: (input: DiscoverToolsInput) => keepAlive(() => discoverTools(deps, input)),
     exportTrace: (input: TraceResponseInput) => keepAlive(() => exportTrace(deps, input)),
     deliverNotifications: (input: PageInput) => deliverNotifications(deps, input),

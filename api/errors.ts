@@ -44,6 +44,7 @@ export const statusOf = {
   redirect_uri_not_allowed: forbidden,
   invite_identity_mismatch: forbidden,
   tenant_not_found: missing,
+  deletion_not_found: missing,
   principal_not_found: missing,
   api_key_not_found: missing,
   identity_provider_not_found: missing,

@@ -80,6 +80,7 @@ try {
         return Promise.resolve('open');
       },
     },
+    starter: { start: async () => {} },
     canceller: { cancel: () => Promise.resolve() },
     anchors: { append: () => Promise.resolve() },
     eventRetentionDays: 365,

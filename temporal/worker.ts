@@ -16,6 +16,7 @@ import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { anthropic } from '#adapters/models/anthropic.ts';
 import { builtinModel } from '#adapters/models/builtin.ts';
 import { createCredentials } from '#adapters/models/credentials.ts';
+import { createProver } from '#adapters/tenant-deletion/create-prover.ts';
 import { google } from '#adapters/models/google.ts';
 import { createPresidio } from '#adapters/governance/presidio.ts';
 import { createRedactionThreads, workerRedaction } from '#adapters/governance/redaction-threads.ts';
@@ -42,6 +43,7 @@ import { sweepNames } from '#domain/operations/maintenance/sweeps.ts';
 import { readUpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
 import { armFailpointFrom } from '#domain/foundation/kernel/failpoint.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { softwareVersion } from '#domain/foundation/kernel/software-version.ts';
 import { outboxAgeSeconds } from '#domain/foundation/durable/outbox.ts';
 import { sendAfterCommit } from '#domain/foundation/durable/send-after-commit.ts';
 import { ConnectionWatch } from '#domain/foundation/persistence/connection-watch.ts';
@@ -52,7 +54,8 @@ import { ensureRestrictedRole } from '#domain/foundation/persistence/ensure-rest
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { taskQueues } from '#domain/foundation/durable/task-queues.ts';
 import { buildBundle } from './build-bundle.ts';
-import { createCanceller } from './canceller.ts';
+import { createCanceller, createStarter } from './canceller.ts';
+import { createTenantWorkflows } from './tenant-workflows.ts';
 import { connectLazily } from './client.ts';
 import { createDispatcher, relayPauseMs, startRelay } from './dispatcher.ts';
 import { createInspector } from './inspector.ts';
@@ -123,9 +126,15 @@ const builtinEmbedding = createBuiltinModel(modelFilesSource(config, process.env
     logger.info({ embeddingModel: state.is === 'unavailable' ? state.reason : state.is }, 'embedding model'),
 });
 builtinEmbedding.start();
+const purge = new UnitOfWork(purgeOrm);
 const activities = createActivities({
   database,
   unitOfWork,
+  purge,
+  authorizationServers,
+  tenantWorkflows: createTenantWorkflows(client),
+  prover: createProver(config.DATABASE_VERIFIER_URL),
+  softwareVersion,
   secrets,
   metrics,
   names: createPresidio(egress),
@@ -167,9 +176,10 @@ const activities = createActivities({
 const upkeepDependencies: SweepDependencies = {
   database: upkeepDatabase,
   unitOfWork: new UnitOfWork(upkeepOrm, sendAfterCommit(dispatcher)),
-  purge: new UnitOfWork(purgeOrm),
+  purge,
   inspector: createInspector(client),
   canceller: createCanceller(client),
+  starter: createStarter(client),
   authorizationServers,
   secrets,
   anchors: fileAnchors(config.ANCHOR_FILE),

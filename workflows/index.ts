@@ -7,4 +7,5 @@ export { traceResponse } from './trace-response/workflow.ts';
 export { fanOutEvent } from './fan-out-event/workflow.ts';
 export { embedSpace } from './embed-space/workflow.ts';
 export { runConnector } from './run-connector/workflow.ts';
+export { deleteTenant } from './delete-tenant/workflow.ts';
 export { syncConnector } from './sync-connector/workflow.ts';

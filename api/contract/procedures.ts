@@ -26,6 +26,7 @@ import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './tools.ts';
 import { eventCategory } from './notifications.ts';
 import * as membership from './workspace.ts';
+import { maxGraceSeconds, reasonCode } from './tenant-deletion.ts';
 import { searchBody } from './search.ts';
 import { setObservabilityBody } from './observability.ts';
 import { createSkillBody, draftVersionBody, editDraftBody, updateSkillBody } from './skills.ts';
@@ -60,6 +61,10 @@ export const workflowInput = z.strictObject({ workflow_id: workflowId });
 
 export const tenantInput = z.strictObject({ tenant_id: uuid });
 export const createTenantInput = access.createTenantBody;
+export const requestDeletionInput = tenantInput.extend({
+  reason_code: reasonCode,
+  grace_seconds: z.int().min(0).max(maxGraceSeconds).nullish(),
+});
 export const updateTenantInput = tenantInput.extend(access.updateTenantBody.shape);
 
 export const createSpaceInput = membership.createSpaceBody;

@@ -1,3 +1,4 @@
+import { ForeignKeyConstraintViolationException } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Origin } from '#domain/foundation/access/caller.ts';
@@ -5,6 +6,7 @@ import { createContext, type Context } from '#domain/foundation/access/context.t
 import { loadCaller } from '#domain/foundation/access/load-caller.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { requireOpenTenant } from '#domain/identity/sign-in/require-open-tenant.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 
 declare module 'fastify' {
@@ -12,8 +14,13 @@ declare module 'fastify' {
     /**
      * Runs one use case in one transaction of the caller's tenant, with the caller's permissions there (and in `space`)
      * loaded in it. Messages that it enqueues are sent after the commit, in the background.
+     * @param whileDeleting whether holders of `tenants.delete` are admitted also while their tenant is to be deleted
      */
-    inContext<T>(space: SpaceOfCall, work: (ctx: Context) => Promise<T>): Promise<T>;
+    inContext<T>(
+      space: SpaceOfCall,
+      work: (ctx: Context) => Promise<T>,
+      options?: { whileDeleting?: boolean },
+    ): Promise<T>;
   }
 }
 
@@ -28,11 +35,20 @@ export interface ContextDependencies {
 export function provideContext(app: FastifyInstance, deps: ContextDependencies): void {
   app.decorateRequest('inContext', async function inContext<
     T,
-  >(this: FastifyRequest, space: SpaceOfCall, work: (ctx: Context) => Promise<T>): Promise<T> {
-    return deps.unitOfWork.inTenant(this.identity.tenantId, async (em) => {
+  >(this: FastifyRequest, space: SpaceOfCall, work: (ctx: Context) => Promise<T>, { whileDeleting = false }: { whileDeleting?: boolean } = {}): Promise<T> {
+    const { tenantId } = this.identity;
+    const run = deps.unitOfWork.inTenant(tenantId, async (em) => {
       const spaceId = typeof space === 'function' ? await space(em) : space;
-      const caller = await loadCaller(em, this.identity, originOf(this, deps.secrets), spaceId);
+      const admission = { spaceId, whileDeleting };
+      const caller = await loadCaller(em, this.identity, originOf(this, deps.secrets), admission);
       return work(createContext({ caller, em, secrets: deps.secrets }));
+    });
+    return run.catch(async (error: unknown) => {
+      // What the request refers to may be gone because its tenant was erased after it had been admitted.
+      if (error instanceof ForeignKeyConstraintViolationException) {
+        await deps.unitOfWork.inTenant(tenantId, (em) => requireOpenTenant(em, tenantId));
+      }
+      throw error;
     });
   });
 }

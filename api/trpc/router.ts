@@ -19,6 +19,7 @@ import { skills, skillVersions } from './skills.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tools.ts';
 import { threads } from './threads.ts';
+import { tenantDeletion } from './tenant-deletion.ts';
 import { tenants } from './tenants.ts';
 import { router } from './trpc.ts';
 import { workflows } from './workflows.ts';
@@ -28,6 +29,7 @@ export const appRouter = router({
   responses,
   workflows,
   tenants,
+  tenantDeletion,
   spaces,
   members,
   projects,

@@ -81,10 +81,13 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
     PORT: String(settings.ports.gateway),
     ...(provider === undefined ? {} : { DEMO_PAGES: '1' }),
   };
-  const purge = { DATABASE_PURGE_URL: withUser(adminUrl, 'app_purge', data.passwords.purge) };
+  const logins = {
+    DATABASE_PURGE_URL: withUser(adminUrl, 'app_purge', data.passwords.purge),
+    DATABASE_VERIFIER_URL: withUser(adminUrl, 'app_verifier', data.passwords.verifier),
+  };
   const worker = {
     ...shared,
-    ...purge,
+    ...logins,
     ...chosen(env, [...OF_THE_WORKER, ...namesIn(env['MODEL_CREDENTIALS'])]),
     ...chosen(env, ['TOOL_CREDENTIALS', ...namesIn(env['TOOL_CREDENTIALS'])]),
     WORKER_PORT: String(settings.ports.worker),
@@ -96,7 +99,7 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
   return {
     gateway,
     worker,
-    migrate: { ...shared, ...purge, ...administrator },
+    migrate: { ...shared, ...logins, ...administrator },
     demo: {
       ...gateway,
       ...worker,

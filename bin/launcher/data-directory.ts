@@ -14,7 +14,7 @@ export interface DataDirectory {
   temporalFile: string;
   /** Base64 of 32 random bytes. */
   masterKey: string;
-  passwords: { runtime: string; purge: string };
+  passwords: { runtime: string; purge: string; verifier: string };
   release(): void;
 }
 
@@ -44,6 +44,7 @@ export function openDataDirectory(path: string): DataDirectory {
       passwords: {
         runtime: ensureSecret(join(path, 'app_rt.password'), newPassword),
         purge: ensureSecret(join(path, 'app_purge.password'), newPassword),
+        verifier: ensureSecret(join(path, 'app_verifier.password'), newPassword),
       },
       release() {
         rmSync(holder, { force: true });

@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseAnchors, type Anchor } from '#domain/foundation/events/anchor.ts';
-import { verifyChain, type Verification } from '#domain/foundation/events/verify-chain.ts';
+import {
+  verifyChain,
+  type Ask,
+  type ErasedChain,
+  type Verification,
+} from '#domain/foundation/events/verify-chain.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
+import { publicKeyText } from '#domain/operations/erasure-proof/sign-certificate.ts';
+import { verifyCertificate } from '#domain/operations/erasure-proof/verify-certificate.ts';
 import { fields, table } from './print.ts';
 
 export interface VerifyOptions {
@@ -17,6 +25,8 @@ const environment = z.object({
   DATABASE_URL: z.url(),
   ANCHOR_FILE: z.string().optional(),
   EVENT_RETENTION_DAYS: z.coerce.number().int().positive().default(365),
+  /** Its key signed the certificates of erased tenants; without it a missing chain is a difference. */
+  MASTER_KEY: z.string().optional(),
 });
 
 /**
@@ -32,13 +42,15 @@ export async function verifyEvents(options: VerifyOptions): Promise<void> {
     .toSorted((a, b) => a.at.localeCompare(b.at));
   const retentionDays = options.retentionDays ?? env.EVENT_RETENTION_DAYS;
   const database = new Database({ url: env.DATABASE_URL, statementTimeoutMs: 600_000, poolSize: 1 });
+  const certificateKey =
+    env.MASTER_KEY === undefined ? null : publicKeyText(new Secrets(env.MASTER_KEY).certificateKey());
   let differing = 0;
   try {
     await database.assertRestrictedRole();
     for (const tenantId of options.tenant === undefined
       ? await tenantsOf(database, anchors)
       : [options.tenant]) {
-      const verification = await verify(database, tenantId, { anchors, retentionDays });
+      const verification = await verify(database, tenantId, { anchors, retentionDays, certificateKey });
       console.log(options.json === true ? JSON.stringify(verification) : describe(verification));
       differing += verification.findings.length === 0 ? 0 : 1;
     }
@@ -71,7 +83,7 @@ async function tenantsOf(database: Database, anchors: readonly Anchor[]): Promis
 async function verify(
   database: Database,
   tenantId: string,
-  outside: { anchors: readonly Anchor[]; retentionDays: number },
+  outside: { anchors: readonly Anchor[]; retentionDays: number; certificateKey: string | null },
 ): Promise<Verification> {
   const client = database.newClient();
   await client.connect();
@@ -81,10 +93,27 @@ async function verify(
     await client.query(`select set_config('app.tenant_id', $1, true)`, [tenantId]);
     const ask = async <Row extends object>(text: string, values: unknown[]) =>
       (await client.query<Row>(text, values)).rows;
-    return await verifyChain(ask, tenantId, outside);
+    const erased =
+      outside.certificateKey === null ? null : await readErased(ask, tenantId, outside.certificateKey);
+    return await verifyChain(ask, tenantId, { ...outside, erased });
   } finally {
     await client.end();
   }
+}
+
+/** The end of the chain of an erased tenant. Its certificate counts only with the platform's signature. */
+async function readErased(ask: Ask, tenantId: string, publicKey: string): Promise<ErasedChain | null> {
+  const rows = await ask<{ certificate: string }>(
+    'select certificate from app.tenant_tombstones where tenant_id = $1',
+    [tenantId],
+  );
+  for (const row of rows) {
+    const check = verifyCertificate(row.certificate, publicKey);
+    const chain =
+      check.valid && check.certificate.tenant_id === tenantId ? check.certificate.event_chain : null;
+    if (chain !== null) return { eventCount: chain.event_count, lastHash: chain.last_hash };
+  }
+  return null;
 }
 
 function describe({ findings, ...verification }: Verification): string {

@@ -4,9 +4,11 @@ import { callsDefects } from './calls-defects.ts';
 import { clientsDefects } from './clients-defects.ts';
 import { connectionsDefects } from './connections-defects.ts';
 import { credentialsDefects } from './credentials-defects.ts';
+import { deletionDefects } from './deletion-defects.ts';
 import type { Defect } from './defect.ts';
 import { durableDefects } from './durable-defects.ts';
 import { engineDefects } from './engine-defects.ts';
+import { erasureDefects } from './erasure-defects.ts';
 import { knowledgeDefects } from './knowledge-defects.ts';
 import { peopleDefects } from './people-defects.ts';
 import { textDefects } from './text-defects.ts';
@@ -21,8 +23,10 @@ export const defects: readonly Defect[] = [
   ...clientsDefects,
   ...connectionsDefects,
   ...credentialsDefects,
+  ...deletionDefects,
   ...durableDefects,
   ...engineDefects,
+  ...erasureDefects,
   ...knowledgeDefects,
   ...peopleDefects,
   ...textDefects,

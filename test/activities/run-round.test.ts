@@ -73,6 +73,7 @@ function round(
     ...engine.database,
     purge: new Watched(purgeOrm, () => between(environment)),
     inspector: inspectorSaying('open'),
+    starter: { start: async () => {} },
     canceller: { cancel: () => Promise.resolve() },
     authorizationServers: createAuthorizationServers({ fetch }),
     secrets,

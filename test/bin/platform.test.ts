@@ -95,6 +95,13 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   'tenants create': { procedure: 'tenants.create', args: flags(['slug', 'slug'], ['name', 'name']) },
   'tenants suspend': { procedure: 'tenants.suspend', args: argument('tenant_id') },
   'tenants resume': { procedure: 'tenants.resume', args: argument('tenant_id') },
+  'tenants delete': {
+    procedure: 'tenantDeletion.request',
+    args: (input) => [...argument('tenant_id')(input), ...flags(['reason', 'reason_code'])(input)],
+  },
+  'tenants deletion': { procedure: 'tenantDeletion.get', args: argument('tenant_id') },
+  'tenants deletion-certificate': { procedure: 'tenantDeletion.get', args: argument('tenant_id') },
+  'tenants cancel-deletion': { procedure: 'tenantDeletion.cancel', args: argument('tenant_id') },
   'spaces list': { procedure: 'spaces.list', args: flags(...page) },
   'spaces create': { procedure: 'spaces.create', args: flags(['name', 'name']) },
   'spaces models': { procedure: 'spaces.models', args: flags(inSpace) },
@@ -581,8 +588,16 @@ const leaves = (command: Command, path: string[] = []): string[] =>
     : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
 
 describe('the commands', () => {
-  it('are these, and the four that open the database themselves; together they call every procedure', () => {
-    const local = ['migrate', 'bootstrap', 'demo', 'events verify', 'models fetch'];
+  it('are these, and those that need no gateway; together they call every procedure', () => {
+    const local = [
+      'migrate',
+      'bootstrap',
+      'demo',
+      'events verify',
+      'models fetch',
+      'tenants verify-deletion',
+      'tenants deletion-key',
+    ];
     const registered = leaves(createProgram({ out: () => undefined, err: () => undefined }));
     expect(registered.sort()).toEqual([...Object.keys(commands), ...local].sort());
     const called = new Set(Object.values(commands).map(({ procedure }) => procedure));

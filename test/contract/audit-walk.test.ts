@@ -2,6 +2,7 @@ import type { RouteOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
 import type { Answer, Call } from '../support/gateway.ts';
+import { certified } from '../support/deletion-fixtures.ts';
 import { goodCall, idFixtures, type IdFixture } from '../support/id-fixtures.ts';
 import { IdentityProviderServer } from '../support/identity-provider.ts';
 import { Maker } from '../support/places.ts';
@@ -99,6 +100,25 @@ const successes: Record<string, Success[]> = {
       call: async (call) => {
         await place.gateway.send({ ...call, path: call.path.replace(/resume$/, 'suspend') });
         return call;
+      },
+    },
+  ],
+  cancelTenantDeletion: [
+    {
+      events: ['system.tenant_deletion_cancelled'],
+      call: async (call) => {
+        const path = call.path.replace(/\/deletion\/cancel$/, '?reason_code=test_cleanup');
+        await place.gateway.send({ ...call, method: 'DELETE', path });
+        return call;
+      },
+    },
+  ],
+  getDeletionCertificate: [
+    {
+      events: [],
+      call: async () => {
+        const { path, headers } = await certified(place);
+        return { method: 'GET', path, headers };
       },
     },
   ],

@@ -67,9 +67,23 @@ const isPersonal = ({ url }: RouteOptions): boolean =>
 
 /** A valid request about this tenant's resources, from any caller. */
 async function callOf(route: RouteOptions, { apiKey }: Credential = {}): Promise<Call> {
+  await restoreTenant();
   const place = isPersonal(route) && apiKey !== undefined ? { ...here, apiKey } : here;
   const call = await goodCall({ fixtures, maker }, idOf(route), place);
-  return { ...call, path: call.path.replace(/(\/admin\/tenants\/)[^/]+/, `$1${here.tenantId}`) };
+  return { ...call, path: call.path.replace(/(\/admin\/tenants\/)[^/?]+/, `$1${here.tenantId}`) };
+}
+
+/** A deletion that one identity was permitted to request would refuse all others. */
+async function restoreTenant(): Promise<void> {
+  await admin.query(
+    `update app.tenant_deletions set status = 'cancelled', ended_at = now()
+     where tenant_id = $1 and status = 'deletion_scheduled'`,
+    [here.tenantId],
+  );
+  await admin.query(
+    `update tenants set status = 'active' where tenant_id = $1 and status = 'deletion_scheduled'`,
+    [here.tenantId],
+  );
 }
 
 interface Cell {

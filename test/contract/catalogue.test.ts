@@ -121,6 +121,7 @@ describe('the cross-tenant functions', () => {
       },
       { routine: 'app.claim_outbox(integer)', ...system },
       { routine: 'app.claim_outbox_in_turn(integer,text[],integer)', ...system },
+      { routine: 'app.count_outbox_mentions(uuid,text[])', ...system, grantees: ['app_verifier'] },
       {
         routine: 'app.drop_event_months(timestamp with time zone)',
         owner: 'app_owner',
@@ -132,6 +133,12 @@ describe('the cross-tenant functions', () => {
         owner: 'app_owner',
         config: [...path, 'TimeZone=UTC'],
         grantees: [],
+      },
+      {
+        routine: 'app.empty_lone_partition(text)',
+        owner: 'app_owner',
+        config: path,
+        grantees: ['app_purge'],
       },
       { routine: 'app.find_authorization_attempt(text,text)', ...system },
       { routine: 'app.find_credential(text)', ...system },
@@ -351,6 +358,7 @@ describe('the cross-tenant functions', () => {
       'floor_to',
       'hold_call',
       'is_fleeting',
+      'is_lone_partition',
       'join_event_months',
       'lexeme_key',
       'lexeme_keys',
@@ -403,6 +411,7 @@ describe('the roles', () => {
       { role: 'app_purge', login: true, owns: false, ...plain },
       { role: 'app_rt', login: true, owns: false, ...plain },
       { role: 'app_system', login: false, owns: false, ...plain },
+      { role: 'app_verifier', login: true, owns: false, ...plain },
     ]);
   });
 

@@ -34,6 +34,7 @@ const env: Record<string, string> = {
   TEMPORAL_DB_PASSWORD: 'b2',
   APP_RT_PASSWORD: 'c3',
   APP_PURGE_PASSWORD: 'd4',
+  APP_VERIFIER_PASSWORD: 'e5',
 };
 
 /** Without `id` and `$schema`: its `id` is not the `$id` of its draft, and no schema refers to it. */

@@ -36,6 +36,8 @@ const exceptions: Record<string, string> = {
   changeSpaceEmbedding: 'it answers 202; spaceEmbedding.change does the same',
   deleteConnector: 'it answers 202; connectors.delete does the same',
   requestSync: 'it answers 202; connectors.sync does the same',
+  deleteTenant: 'it answers 202; tenantDeletion.request does the same',
+  getDeletionCertificate: 'its token opens no procedure',
   removeMember: 'members.remove names the principal',
 };
 

@@ -6,6 +6,7 @@ import { embeddingProcedureText } from '../support/embedding-fixtures.ts';
 import { connectionProcedureText } from '../support/connection-fixtures.ts';
 import { connectorProcedureText } from '../support/connector-fixtures.ts';
 import { credentialProcedureText } from '../support/credential-fixtures.ts';
+import { deletionProcedureText } from '../support/deletion-fixtures.ts';
 import { adminProcedureText } from '../support/admin-procedures.ts';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
 import type { Answer } from '../support/gateway.ts';
@@ -34,6 +35,7 @@ const plainText = [
     'price.output',
   ].map((name) => `models.add ${name}`),
   ...adminProcedureText,
+  ...deletionProcedureText,
   ...['base_url', 'credential_ref'].map((name) => `models.update ${name}`),
   ...['price.input', 'price.cached_input', 'price.output', 'valid_from'].map((name) => `prices.set ${name}`),
   'prices.import document.*',

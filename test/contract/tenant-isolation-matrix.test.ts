@@ -16,6 +16,7 @@ import { connectorText } from '../support/connector-fixtures.ts';
 import { credentialText } from '../support/credential-fixtures.ts';
 import { adminText } from '../support/admin-fixtures.ts';
 import { addOperator } from '../support/operators.ts';
+import { deletionText, ofTokens } from '../support/deletion-fixtures.ts';
 import { goodCall, idFixtures, type IdFixture } from '../support/id-fixtures.ts';
 import { connectionText, ofPopups } from '../support/connection-fixtures.ts';
 import { openAiPosition } from '../support/openai-fixtures.ts';
@@ -120,6 +121,7 @@ const plainText = [
   ...adminText,
   ...connectionText,
   ...connectorText,
+  ...deletionText,
   ...credentialText,
   ...embeddingText,
 ];
@@ -203,7 +205,8 @@ describe('the matrix', () => {
     ];
     const positions = allPositions().filter(
       (position) =>
-        !digits.test(position) && ![...beforeSignIn, ...ofPopups].some((id) => position.startsWith(`${id} `)),
+        !digits.test(position) &&
+        ![...beforeSignIn, ...ofPopups, ...ofTokens].some((id) => position.startsWith(`${id} `)),
     );
     expect(positions.filter((position) => !covered.includes(position))).toEqual([]);
     expect(covered.filter((position) => !positions.includes(position))).toEqual([]);
@@ -346,7 +349,8 @@ describe('every operation', () => {
       }
       const keyPermissions: Permission[] = permissions.filter((each) => !implied(each).includes(permission));
       const call = await goodCall({ fixtures, maker }, operationId, here);
-      const isOperators = platformOnly.has(permission) || operationId === 'listTenants';
+      const isOperators =
+        platformOnly.has(permission) || ['listTenants', 'deleteTenant'].includes(operationId);
       const lacking = isOperators
         ? await addOperator(database.unitOfWork, keyPermissions)
         : await addMember(database.unitOfWork, world, {

@@ -18,7 +18,7 @@ const env = {
 const children = childEnvironments({
   env,
   settings: readSettings(env, [], '/checkout'),
-  data: { path: '/checkout/.data', masterKey: 'key', passwords: { runtime: 'r', purge: 'p' } },
+  data: { path: '/checkout/.data', masterKey: 'key', passwords: { runtime: 'r', purge: 'p', verifier: 'v' } },
   adminUrl: 'postgres://boss:word@127.0.0.1:5432/platform',
   temporal: { address: '127.0.0.1:7233', uiUrl: undefined },
   ollamaUrl: undefined,
@@ -33,6 +33,7 @@ it('gives each child the secrets that it reads, and no others', () => {
     'CRM_TOKEN',
     'DATABASE_PURGE_URL',
     'DATABASE_URL',
+    'DATABASE_VERIFIER_URL',
     'OPENAI_API_KEY',
     'PROXY_KEY',
   ]);
@@ -40,6 +41,7 @@ it('gives each child the secrets that it reads, and no others', () => {
     'DATABASE_ADMIN_URL',
     'DATABASE_PURGE_URL',
     'DATABASE_URL',
+    'DATABASE_VERIFIER_URL',
   ]);
   expect(children.gateway['MODEL_CREDENTIALS']).toBeUndefined();
   expect(children.gateway['ANCHOR_FILE']).toBeUndefined();

@@ -21,7 +21,7 @@ it('connection options of an address apply to every role', () => {
     data: {
       path: '/checkout/.data',
       masterKey: '',
-      passwords: { runtime: 'r', purge: 'p' },
+      passwords: { runtime: 'r', purge: 'p', verifier: 'v' },
     },
     adminUrl: address,
     temporal: { address: '127.0.0.1:7233', uiUrl: undefined },
@@ -31,6 +31,7 @@ it('connection options of an address apply to every role', () => {
   const asked = 'db.example:6432/platform?sslmode=verify-full&host=/run/postgresql';
   expect(gateway['DATABASE_URL']).toBe(`postgres://app_rt:r@${asked}`);
   expect(worker['DATABASE_PURGE_URL']).toBe(`postgres://app_purge:p@${asked}`);
+  expect(migrate['DATABASE_VERIFIER_URL']).toBe(`postgres://app_verifier:v@${asked}`);
   expect(demo['DATABASE_ADMIN_URL']).toBe(address);
   expect(migrate['DATABASE_ADMIN_URL']).toBe(address);
   for (const runtime of [gateway, worker]) {

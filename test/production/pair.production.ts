@@ -48,6 +48,7 @@ const env: Record<string, string> = {
   TEMPORAL_DB_PASSWORD: secret(),
   APP_RT_PASSWORD: secret(),
   APP_PURGE_PASSWORD: secret(),
+  APP_VERIFIER_PASSWORD: secret(),
 };
 
 const launch = async (name: 'api' | 'worker', port?: number) =>

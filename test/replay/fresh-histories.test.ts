@@ -11,6 +11,7 @@ import { startEmbeddingServer, type EmbeddingServer } from '../support/embedding
 import { holderOf } from '../support/holder.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { followResponse } from '../support/sse-recorder.ts';
+import { addOperator } from '../support/operators.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { addUsers } from '../support/notification-world.ts';
@@ -178,6 +179,15 @@ describe('histories of real runs', () => {
     }
     return history;
   }
+
+  const isStarted = (workflowId: string): Promise<boolean> =>
+    stack.temporal.workflow
+      .getHandle(workflowId)
+      .describe()
+      .then(
+        () => true,
+        () => false,
+      );
 
   const response = (record: ResponseRecord) => `response/${world.tenantId}/${record.id}`;
 
@@ -349,6 +359,36 @@ describe('histories of real runs', () => {
     await admin.end();
     expect(received.rowCount).toBe(2_600);
     expect(await detailsOf(workflowId)).toBe('collection.deleted: all recipients notified');
+  });
+
+  it('of the deletion of a tenant', async () => {
+    const leaving = await createWorld(database.unitOfWork);
+    const { apiKey } = await addOperator(database.unitOfWork);
+    const path = `/api/v1/admin/tenants/${leaving.tenantId}?reason_code=test_cleanup&grace_seconds=0`;
+    const reply = await fetch(stack.gateways[0]!.url + path, {
+      method: 'DELETE',
+      headers: { 'X-API-Key': apiKey },
+    });
+    expect(reply.status).toBe(202);
+    const workflowId = `tenant-deletion/${leaving.tenantId}`;
+    while (!(await isStarted(workflowId))) {
+      await sleep(50);
+    }
+    const kept = await keep('tenant-deletion', workflowId);
+    expect(new Set(activitiesOf(kept).map(({ name }) => name))).toEqual(
+      new Set([
+        'haltTenant',
+        'nextDeletionStage',
+        'stopTenantWork',
+        'revokeExternal',
+        'takeStock',
+        'destroyTenantKeys',
+        'eraseTenantRows',
+        'deleteHistories',
+        'verifyDeletion',
+        'certifyDeletion',
+      ]),
+    );
   });
 
   it('of a vendor that answers with Retry-After', async () => {

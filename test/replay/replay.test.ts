@@ -68,6 +68,7 @@ describe('recorded histories', () => {
       'sealing',
       'server-tool',
       'sweep',
+      'tenant-deletion',
       'tool-rounds',
       'trace',
       'vendor-retry',

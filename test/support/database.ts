@@ -19,6 +19,8 @@ export interface TestDatabase {
   url: string;
   /** As app_purge. */
   purgeUrl: string;
+  /** As app_verifier. */
+  verifierUrl: string;
   /** These three work as app_rt. */
   database: Database;
   orm: MikroORM;
@@ -48,6 +50,7 @@ export async function createTestDatabase(
     adminUrl,
     url,
     purgeUrl,
+    verifierUrl: withRole(adminUrl, 'app_verifier', server.rolePassword),
     database,
     orm,
     unitOfWork: new UnitOfWork(orm, sendAfterCommit(saveIn(dispatches))),

@@ -4,6 +4,7 @@ import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import { embeddingFixtures, plainEmbeddingCalls } from './embedding-fixtures.ts';
 import { connectionCalls, connectionFixtures } from './connection-fixtures.ts';
 import { connectorFixtures } from './connector-fixtures.ts';
+import { deletionCalls, deletionFixtures } from './deletion-fixtures.ts';
 import { credentialFixtures, plainCredentialCalls } from './credential-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
@@ -489,6 +490,7 @@ export function idFixtures(maker: Maker): Fixtures {
   return {
     ...native,
     ...connectorFixtures(maker),
+    ...deletionFixtures(maker),
     ...credentialFixtures(maker),
     ...embeddingFixtures(maker),
     ...threadFixtures(maker),
@@ -514,6 +516,7 @@ export async function goodCall(
     plainEmbeddingCalls[operationId] ??
     wholeCalls(maker.admin)[operationId] ??
     connectionCalls(maker)[operationId] ??
+    deletionCalls[operationId] ??
     callsOutsideSpaces(maker)[operationId];
   if (whole !== undefined) {
     return whole(place);

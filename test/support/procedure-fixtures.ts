@@ -4,6 +4,7 @@ import { newId, newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
+import { deletionProcedures } from './deletion-fixtures.ts';
 import { adminProcedures } from './admin-procedures.ts';
 import { embeddingProcedures } from './embedding-fixtures.ts';
 import { connectionProcedures } from './connection-fixtures.ts';
@@ -239,6 +240,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       }),
       ids: { space_id: space, principal_id: { unknown: newId, code: '404 member_not_found' } },
     },
+    ...deletionProcedures(maker),
     ...adminProcedures({
       maker: maker.admin,
       admin,

@@ -59,7 +59,7 @@ export interface Stack {
 }
 
 export interface StackOptions {
-  database: Pick<TestDatabase, 'url' | 'purgeUrl'>;
+  database: Pick<TestDatabase, 'url' | 'purgeUrl'> & Partial<Pick<TestDatabase, 'verifierUrl'>>;
   gateways?: number;
   workers?: number;
   env?: Record<string, string>;
@@ -81,6 +81,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     HOME: process.env.HOME ?? '',
     DATABASE_URL: options.database.url,
     DATABASE_PURGE_URL: options.database.purgeUrl,
+    ...(options.database.verifierUrl !== undefined && {
+      DATABASE_VERIFIER_URL: options.database.verifierUrl,
+    }),
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
     MASTER_KEY: masterKey,

@@ -117,6 +117,7 @@ export async function prepareTemplate(serverUrl: string): Promise<ProvidedPostgr
     DATABASE_ADMIN_URL: adminUrl,
     DATABASE_URL: withRole(adminUrl, 'app_rt', rolePassword),
     DATABASE_PURGE_URL: withRole(adminUrl, 'app_purge', rolePassword),
+    DATABASE_VERIFIER_URL: withRole(adminUrl, 'app_verifier', rolePassword),
   });
   return { adminUrl: serverUrl, rolePassword, templateDatabase: TEMPLATE };
 }

@@ -105,3 +105,25 @@ export const fanOut = {
   startToCloseTimeout: '2m',
   retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
+
+/** A step of a tenant's deletion, of short transactions. What fails for longer is shown to the operators. */
+export const deletionStep = {
+  heartbeatTimeout: '10s',
+  startToCloseTimeout: '2m',
+  scheduleToCloseTimeout: '10m',
+  retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 20 },
+} satisfies ActivityOptions;
+
+/** The same for work that grows with the tenant: it goes on for as long as it sends heartbeats. */
+export const deletionSlice = {
+  heartbeatTimeout: '20s',
+  startToCloseTimeout: '30m',
+  scheduleToCloseTimeout: '2h',
+  retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 20 },
+} satisfies ActivityOptions;
+
+/** The report of a step that cannot be done; it must succeed. */
+export const deletionReport = {
+  startToCloseTimeout: '10s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
+} satisfies ActivityOptions;

@@ -4,6 +4,7 @@ import { signInLimits } from '#api/limits/sign-in-limits.ts';
 import { apiKeyRoutes } from './identity/api-key-routes.ts';
 import { principalRoutes } from './identity/principal-routes.ts';
 import { roleRoutes } from './identity/role-routes.ts';
+import { tenantDeletionRoutes } from './tenant-deletion/routes.ts';
 import { tenantRoutes } from './workspace/tenant-routes.ts';
 import { documentRoutes } from './knowledge/document-routes.ts';
 import { uploadRoutes } from './knowledge/upload-routes.ts';
@@ -71,6 +72,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(sessionRoutes(deps, limits));
     await scope.register(identityProviderRoutes);
     await scope.register(tenantRoutes(deps));
+    await scope.register(tenantDeletionRoutes(deps));
     await scope.register(roleRoutes);
     await scope.register(principalRoutes);
     await scope.register(apiKeyRoutes);

@@ -6,7 +6,9 @@ import type { DemoOptions } from '../demo.ts';
 export function addLocal(program: Command): void {
   program
     .command('migrate')
-    .description('create roles, apply migrations (DATABASE_ADMIN_URL, DATABASE_URL, DATABASE_PURGE_URL)')
+    .description(
+      'create roles, apply migrations (DATABASE_ADMIN_URL, DATABASE_URL, DATABASE_PURGE_URL, DATABASE_VERIFIER_URL)',
+    )
     .action(async () => {
       const { runMigration } = await import('../migrate.ts');
       await runMigration();

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Outputs } from '../connect.ts';
 import { fields, table } from '../print.ts';
+import { addTenantDeletion } from './tenant-deletion.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
 
 const show = ({ data }: Outputs['tenants']['get']) => fields(data);
@@ -55,6 +56,7 @@ export function addTenants(program: Command): void {
     call: (client, _options, id) => client.tenants.suspend.mutate({ tenant_id: id }),
     show,
   });
+  addTenantDeletion(group);
   remote(group.command('resume').description('give it back').argument('<tenant_id>'), {
     call: (client, _options, id) => client.tenants.resume.mutate({ tenant_id: id }),
     show,

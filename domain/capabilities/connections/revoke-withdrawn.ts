@@ -7,6 +7,7 @@ import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { connectionEvent } from './attempt-event.ts';
 import { AuthorizationFailure, type Grant, type RevocableToken } from './authorization-servers.ts';
+import type { FieldWork } from '#domain/foundation/secrets/field-place.ts';
 import type { SourceParts } from './connection-parts.ts';
 import type { WithdrawalReason } from './connection-status.ts';
 import { openTokens } from './connection-tokens.ts';
@@ -67,10 +68,32 @@ async function revokeAll(
   return done;
 }
 
-interface Ending {
+/** What a revocation sends. */
+export interface Revocable {
+  /** null: the client is gone, and nobody can revoke the tokens. */
   grant: Grant | null;
   /** The refresh token first: with it, an authorization server ends the whole grant. */
   tokens: RevocableToken[];
+}
+
+export async function openRevocable(work: FieldWork, connection: Connection): Promise<Revocable> {
+  const client = await openClient(work, connection, connection.target);
+  const opened = await openTokens(work, connection);
+  const tokens: RevocableToken[] =
+    opened === null
+      ? []
+      : [
+          ...(opened.refreshToken === null
+            ? []
+            : [{ token: opened.refreshToken, kind: 'refresh_token' as const }]),
+          { token: opened.accessToken, kind: 'access_token' },
+        ];
+  const grant =
+    client === null ? null : { target: connection.target, client, dpopKey: opened?.dpopKey ?? null };
+  return { grant, tokens };
+}
+
+interface Ending extends Revocable {
   tries: number;
 }
 
@@ -102,22 +125,7 @@ async function claimRevocation(
     { id },
     { revocations: tries, revokeAt: new Date(now.getTime() + retryMs * tries) },
   );
-  const work = { em, secrets: parts.secrets };
-  const [client, opened] = [
-    await openClient(work, connection, connection.target),
-    await openTokens(work, connection),
-  ];
-  const tokens: RevocableToken[] =
-    opened === null
-      ? []
-      : [
-          ...(opened.refreshToken === null
-            ? []
-            : [{ token: opened.refreshToken, kind: 'refresh_token' as const }]),
-          { token: opened.accessToken, kind: 'access_token' },
-        ];
-  const grant =
-    client === null ? null : { target: connection.target, client, dpopKey: opened?.dpopKey ?? null };
+  const { grant, tokens } = await openRevocable({ em, secrets: parts.secrets }, connection);
   return { grant, tokens, tries };
 }
 

@@ -1,20 +1,21 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { Caller, Identity, Origin, Actor } from './caller.ts';
-import { admit, type AccessRecord } from './policy.ts';
+import { admit, toAdmission, type AccessRecord, type Admission } from './policy.ts';
 
 /** The current permissions of `identity`, read in the current transaction. */
 export async function loadCaller(
   em: EntityManager,
   identity: Identity,
   origin: Origin,
-  spaceId: string | null,
+  where: string | null | Admission,
 ): Promise<Caller> {
+  const admission = toAdmission(where);
   const [row] = await em.execute<{ access: AccessRecord | null }[]>(
     'select app.read_access(?, ?, ?) as access',
-    [identity.tenantId, identity.principalId, spaceId],
+    [identity.tenantId, identity.principalId, admission.spaceId],
   );
-  return admitFound(identity, origin, row?.access ?? null, spaceId);
+  return admitFound(identity, origin, row?.access ?? null, admission);
 }
 
 /** The requester of a workflow's work as hot SQL reads it (`app.read_head`). */
@@ -41,7 +42,7 @@ export function rebuildCaller(
     apiKeyId: requester.apiKeyId ?? null,
     keyPermissions: key?.permissions ?? null,
   };
-  return admitFound(identity, { via: 'workflow', requestId: null }, access, requester.spaceId);
+  return admitFound(identity, { via: 'workflow', requestId: null }, access, { spaceId: requester.spaceId });
 }
 
 /** The same principal as events name it; its permissions are not checked. */
@@ -64,10 +65,10 @@ function admitFound(
   identity: Identity,
   origin: Origin,
   access: AccessRecord | null,
-  spaceId: string | null,
+  admission: Admission,
 ): Caller {
   if (access === null) {
     throw new DomainError('principal_disabled', 'This principal is disabled.');
   }
-  return admit(identity, origin, access, spaceId);
+  return admit(identity, origin, access, admission);
 }

@@ -109,6 +109,7 @@ export const crossTenantPermissions: ReadonlySet<Permission> = new Set([
   ...platformPermissions,
   'tenants.read',
   'tenants.update',
+  'tenants.delete',
   'models.read',
   'workflows.read',
 ]);

@@ -17,6 +17,19 @@ export interface AccessRecord {
   custom_roles: Record<string, string[]>;
 }
 
+/** The space that a caller is admitted to, if any. */
+export interface Admission {
+  spaceId: string | null;
+  /** Admits holders of `tenants.delete` also to a tenant that is to be deleted. */
+  whileDeleting?: boolean;
+}
+
+export function toAdmission(where: string | null | Admission): Admission {
+  return where === null || typeof where === 'string' ? { spaceId: where } : where;
+}
+
+export const tenantDeleting = () => new DomainError('tenant_deleting', 'This tenant is being deleted.');
+
 const known = new Set<string>(permissions);
 
 /**
@@ -28,13 +41,15 @@ export function admit(
   identity: Identity,
   origin: Origin,
   access: AccessRecord,
-  spaceId: string | null,
+  where: string | null | Admission,
 ): Caller {
+  const { spaceId, whileDeleting = false } = toAdmission(where);
   if (access.tenant_status === 'suspended') {
     throw new DomainError('tenant_suspended', 'This tenant is suspended.');
   }
-  if (access.tenant_status !== 'active') {
-    throw new DomainError('tenant_deleting', 'This tenant is being deleted.');
+  const isDeleting = access.tenant_status !== 'active';
+  if (isDeleting && !whileDeleting) {
+    throw tenantDeleting();
   }
   if (access.principal_status !== 'active') {
     throw new DomainError('principal_disabled', 'This principal is disabled.');
@@ -46,6 +61,9 @@ export function admit(
     access.space_role === null ? access.tenant_roles : [...access.tenant_roles, access.space_role];
   const lists = roleKeys.map((key) => own(builtInRoles, key) ?? own(access.custom_roles, key) ?? []);
   const granted = effective(lists, identity.keyPermissions, access.is_platform);
+  if (isDeleting && !granted.has('tenants.delete')) {
+    throw tenantDeleting();
+  }
   const { principal_type: principalType, is_platform: isPlatform } = access;
   const isMember = access.space_role !== null;
   return { ...identity, origin, principalType, isPlatform, spaceId, isMember, granted };

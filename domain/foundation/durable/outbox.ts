@@ -14,7 +14,8 @@ const typesInTurn = (Object.keys(workflows) as WorkflowType[]).filter(
 /**
  * Writes a message to a workflow into the outbox, in the transaction of the change that needs it. After the commit
  * the dispatcher or a relay sends it. Messages to one workflow are sent in the order of their ids.
- * @returns the row; null for a cancel that has nothing to cancel
+ * @returns the row; null for a cancel that has nothing to cancel, and for a tenant that is being erased, for which no
+ *   work begins
  */
 export async function enqueue(em: EntityManager, message: Message): Promise<Dispatch | null> {
   if (message.kind === 'cancel' && (await deletePendingStart(em, message))) {
@@ -47,7 +48,7 @@ export async function enqueue(em: EntityManager, message: Message): Promise<Disp
     ],
   );
   if (written === undefined) {
-    throw new Error('The message was not written.');
+    return null;
   }
   const row: Dispatch = { ...message, id: written.id, tenantId: written.tenant_id };
   if (written.leased) {

@@ -61,6 +61,11 @@ export interface FanOutEventInput {
   delivered?: number;
 }
 
+export interface DeleteTenantInput {
+  tenantId: string;
+  deletionId: string;
+}
+
 export interface RunSweepInput {
   /** The activity that runs a round. */
   sweep: string;

@@ -1,5 +1,6 @@
 import { taskQueues, type TaskQueue } from './task-queues.ts';
 import type {
+  DeleteTenantInput,
   DiscoverToolsInput,
   EmbedSpaceInput,
   FanOutEventInput,
@@ -125,6 +126,16 @@ export const workflows = {
     reuse: 'after_failure',
     sender: 'relay',
     summary: () => 'fanOutEvent',
+  }),
+  deleteTenant: define<DeleteTenantInput, 'tenantId', { cancel: []; runNow: [] }>({
+    prefix: 'tenant-deletion',
+    parts: ({ tenantId }) => [tenantId],
+    queue: taskQueues.synchronisation,
+    // A deletion is driven by its row: a lost workflow is started again and goes on, and a tenant may ask again after
+    // a cancel.
+    reuse: 'always',
+    sender: 'process',
+    summary: () => 'deleteTenant',
   }),
   runSweep: define<RunSweepInput, 'sweep', { wake: [Wake] }>({
     prefix: 'upkeep',

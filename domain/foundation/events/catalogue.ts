@@ -105,6 +105,8 @@ export const eventTypes = [
   'security.credential_updated',
   'security.credential_rotated',
   'security.credential_deleted',
+  'system.tenant_deletion_imminent',
+  'system.tenant_deletion_completed',
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];

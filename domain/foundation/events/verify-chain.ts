@@ -17,6 +17,13 @@ export interface Verification {
   findings: Finding[];
 }
 
+/** The end of a chain that was erased with its tenant, as a certificate with a valid signature states it. */
+export interface ErasedChain {
+  eventCount: number;
+  /** In hex. */
+  lastHash: string;
+}
+
 /** Queries the database, all in one snapshot. */
 export type Ask = <Row extends object>(text: string, values: unknown[]) => Promise<Row[]>;
 
@@ -42,12 +49,13 @@ const maxFindings = 100;
 /**
  * Compares a tenant's events with their seals, the seals with the chain, and the chain with its anchors. Trusts only
  * PostgreSQL's own functions.
- * @param retentionDays the deployment's retention: older batches may lack their content
+ * @param outside.retentionDays the deployment's retention: older batches may lack their content
+ * @param outside.erased where the chain ended, if its tenant was erased: only that explains why nothing is left of it
  */
 export async function verifyChain(
   ask: Ask,
   tenantId: string,
-  outside: { anchors: readonly Anchor[]; retentionDays: number },
+  outside: { anchors: readonly Anchor[]; retentionDays: number; erased?: ErasedChain | null },
 ): Promise<Verification> {
   const findings: Finding[] = [];
   const report = (finding: Finding): void => {
@@ -66,7 +74,10 @@ export async function verifyChain(
       'select count(*)::float8 as n from events where tenant_id = $1',
       [tenantId],
     );
-    anchors.filter(({ seq }) => seq > 0).forEach(() => report({ kind: 'anchor_differs' }));
+    anchors
+      .filter(({ seq }) => seq > 0)
+      .filter((anchor) => !isBefore(anchor, outside.erased))
+      .forEach(({ seq }) => report({ kind: 'anchor_differs', seq }));
     return { tenantId, batches: 0, events: 0, unsealed: unsealed?.n ?? 0, anchors: anchors.length, findings };
   }
   const heads = new Map([[chain.checkpoint_seq, chain.checkpoint_head]]);
@@ -109,6 +120,12 @@ export async function verifyChain(
   added.forEach((eventId) => report({ kind: 'event_added', eventId }));
   checkAnchors({ anchors, chain, heads, retentionDays: outside.retentionDays }).forEach(report);
   return { tenantId, batches: last.seq, events: compared, unsealed, anchors: anchors.length, findings };
+}
+
+/** Whether an anchored head can belong to the chain that was erased: not behind its end, and equal at its end. */
+function isBefore({ event_count: count, head }: Anchor, erased: ErasedChain | null | undefined): boolean {
+  if (erased == null || count > erased.eventCount) return false;
+  return count < erased.eventCount || head === erased.lastHash;
 }
 
 function computeNextHead(head: Buffer, { seq, month, stored_digest: digest }: BatchRow): Buffer<ArrayBuffer> {

@@ -176,6 +176,8 @@ const gateway = z.object({
   MAX_UPLOADS: z.coerce.number().int().positive().default(32),
   /** An upload of which nothing arrives for this time ends. */
   UPLOAD_IDLE_SECONDS: z.coerce.number().positive().max(600).default(30),
+  /** From the request for a tenant's deletion until its erasure begins; 0: at once. */
+  DELETION_GRACE_SECONDS: z.coerce.number().int().nonnegative().max(31_536_000).default(604_800),
   /** Maximum wait for open streams when the process shuts down. */
   DRAIN_SECONDS: z.coerce.number().int().nonnegative().default(25),
 });
@@ -183,6 +185,8 @@ const gateway = z.object({
 const worker = z.object({
   ...shared,
   DATABASE_PURGE_URL: databaseUrl,
+  /** The login that verifies erasures, `app_verifier`. Without it no deletion of a tenant ends. */
+  DATABASE_VERIFIER_URL: databaseUrl.optional(),
   WORKER_PORT: port.default(8081),
   /**
    * The workflow bundle of exactly this release, from `temporal/write-bundle.ts`; a worker without it builds its own.
@@ -233,6 +237,8 @@ const migrator = z.object({
   DATABASE_ADMIN_URL: databaseUrl,
   DATABASE_URL: databaseUrl,
   DATABASE_PURGE_URL: databaseUrl,
+  /** Without it the login of the verifier of erasures keeps its password. */
+  DATABASE_VERIFIER_URL: databaseUrl.optional(),
 });
 
 export type GatewayConfig = z.infer<typeof gateway>;

@@ -24,6 +24,7 @@ export type DomainErrorCode =
   | 'redirect_uri_not_allowed'
   | 'invite_identity_mismatch'
   | 'tenant_not_found'
+  | 'deletion_not_found'
   | 'principal_not_found'
   | 'api_key_not_found'
   | 'identity_provider_not_found'

@@ -2,6 +2,7 @@ import {
   createCipheriv,
   createDecipheriv,
   createHmac,
+  createPrivateKey,
   createSecretKey,
   hkdfSync,
   type KeyObject,
@@ -16,6 +17,8 @@ type MacPurpose =
   | 'response-item'
   | 'tool-call'
   | 'token';
+
+const ed25519Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
  * The deployment's keys, each derived from the master key for one purpose, so that a value made for one purpose is
@@ -59,6 +62,14 @@ export class Secrets {
       .setAAD(Buffer.from(place))
       .setAuthTag(sealed.subarray(-16));
     return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]);
+  }
+
+  /** The Ed25519 key that certificates of erasure are signed with. */
+  certificateKey(): KeyObject {
+    const seed = hkdfSync('sha256', this.#master, Buffer.alloc(0), 'platform/erasure-certificate', 32);
+    // PKCS #8 of an Ed25519 key is this prefix and the seed.
+    const key = Buffer.concat([ed25519Prefix, Buffer.from(seed)]);
+    return createPrivateKey({ key, format: 'der', type: 'pkcs8' });
   }
 
   #key(purpose: MacPurpose | 'data-key'): KeyObject {

@@ -12,7 +12,7 @@ const ROTATION_DAYS = 90;
  * Encrypts a field for storage: AES-256-GCM under a key of its tenant, or of one principal where erasing that person
  * must make the text unreadable. Text form: `v1|<key id>|<iv>|<ciphertext>|<tag>`, the last three in base64url.
  * @param principalId seals under that principal's own key instead of the tenant's.
- * @throws `invalid_credentials` for a deleted principal, which has no key any more
+ * @throws `invalid_credentials` for a deleted principal or a tenant that is being erased, which have no key any more
  */
 export async function sealField(
   work: FieldWork,
@@ -61,6 +61,12 @@ async function makeKey(
       throw invalidCredentials();
     }
   }
+  // Once a tenant is being erased its keys are destroyed, and no other takes their place.
+  const open = await em.execute(
+    `select from tenants where tenant_id = ? and status not in ('deleting', 'deleted') for key share`,
+    [tenantId],
+  );
+  if (open.length === 0) throw invalidCredentials();
   const id = newId();
   const { key, wrapped } = secrets.newDataKey(`${tenantId}|${id}`);
   await em.execute('insert into data_keys (tenant_id, id, principal_id, wrapped) values (?, ?, ?, ?)', [

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { tenantDeleting } from '#domain/foundation/access/policy.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 /** Sign-in needs an active tenant. @throws `tenant_suspended`, `tenant_deleting` */
@@ -10,6 +11,6 @@ export async function requireOpenTenant(em: EntityManager, tenantId: string): Pr
     throw new DomainError('tenant_suspended', 'This tenant is suspended.');
   }
   if (row?.status !== 'active') {
-    throw new DomainError('tenant_deleting', 'This tenant is being deleted.');
+    throw tenantDeleting();
   }
 }

@@ -46,6 +46,10 @@ export async function planRun(em: EntityManager, connectorId: string): Promise<P
     await expectWithin(em, connector, null);
     return { is: 'waiting', status: connector.status, waitMs: null };
   }
+  if (await isToBeDeleted(em, connector.tenantId)) {
+    await expectWithin(em, connector, null);
+    return { is: 'waiting', status: connector.status, waitMs: null };
+  }
   const now = await databaseNow(em);
   const queued = await em.findOne(SyncRun, { connectorId, status: 'queued' });
   if (queued !== null) {
@@ -59,6 +63,14 @@ export async function planRun(em: EntityManager, connectorId: string): Promise<P
   const waitMs = due === null ? null : due.getTime() - now.getTime();
   await expectWithin(em, connector, waitMs === null ? null : Math.ceil(waitMs / 1_000) + graceSeconds);
   return { is: 'waiting', status: connector.status, waitMs };
+}
+
+/** Its deletion can be cancelled, which wakes the connectors. */
+async function isToBeDeleted(em: EntityManager, tenantId: string): Promise<boolean> {
+  const [row] = await em.execute<{ status: string }[]>('select status from tenants where tenant_id = ?', [
+    tenantId,
+  ]);
+  return row?.status === 'deletion_scheduled' || row?.status === 'deleting';
 }
 
 /** The schedule's first time after the last run, however long ago that is: what was missed is done once. */

@@ -2,6 +2,7 @@ import type { AuthorizationServers } from '#domain/capabilities/connections/auth
 import type { AnchorLog } from '#domain/foundation/events/anchor.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { WorkflowCanceller } from '#domain/foundation/durable/workflow-canceller.ts';
+import type { WorkflowStarter } from '#domain/foundation/durable/workflow-starter.ts';
 import type { WorkflowInspector } from '#domain/foundation/durable/workflow-inspector.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
@@ -14,6 +15,7 @@ export interface SweepDependencies {
   purge: UnitOfWork;
   inspector: WorkflowInspector;
   canceller: WorkflowCanceller;
+  starter: WorkflowStarter;
   authorizationServers: AuthorizationServers;
   secrets: Secrets;
   anchors: AnchorLog;

@@ -40,6 +40,7 @@ export const sweeps = {
   reconcileEmbeddings: { sweep: reconciliation.embedSpace, pace: 'sweep', budgetSeconds: 20 },
   reconcileConnectors: { sweep: reconciliation.runConnector, pace: 'sweep', budgetSeconds: 20 },
   reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
+  reconcileDeletions: { sweep: reconciliation.deleteTenant, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
   endAttempts: { sweep: listedSweep(dueAttempts), pace: 'sweep', budgetSeconds: 20 },
   revokeConnections: { sweep: revocations, pace: 'sweep', budgetSeconds: 20 },

@@ -90,12 +90,15 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
         values: [tenantId, isUuid(skillId) ? skillId : null, event.id],
       };
     }
-    case 'tenant_admins':
+    case 'tenant_owners':
+    case 'tenant_admins': {
+      const permission = audience.kind === 'tenant_owners' ? 'tenants.delete' : 'tenants.update';
       return {
         sql: `select distinct principal_id as user_id from role_assignments where tenant_id = ?
                 and role_key in (select jsonb_array_elements_text(?::jsonb))`,
-        values: [tenantId, JSON.stringify(await rolesGranting(em, 'tenants.update'))],
+        values: [tenantId, JSON.stringify(await rolesGranting(em, permission))],
       };
+    }
   }
 }
 

@@ -23,7 +23,9 @@ export type Audience =
   /** Principals that used the event's skill in the 30 days before it. */
   | { kind: 'skill_users' }
   /** Principals that may change the tenant. */
-  | { kind: 'tenant_admins' };
+  | { kind: 'tenant_admins' }
+  /** Principals that may have the tenant deleted. */
+  | { kind: 'tenant_owners' };
 
 export interface NotificationRule {
   audience: readonly [Audience, ...Audience[]];
@@ -52,6 +54,7 @@ const affected: Audience = { kind: 'principal', member: 'principal_id' };
 const namingSpace: Permission = 'spaces.read';
 const spaceAdmins: Audience = { kind: 'space_admins' };
 const tenantAdmins: Audience = { kind: 'tenant_admins' };
+const tenantOwners: Audience = { kind: 'tenant_owners' };
 
 const text = ({ metadata }: LoggedEvent, member: string): string => {
   const value = own(metadata, member);
@@ -207,6 +210,27 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
     threshold: { count: 10, withinSeconds: 600, oncePerSeconds: 3_600 },
     title: () => 'A principal was refused many times',
     body: () => 'It was refused ten times within ten minutes.',
+  },
+  'system.tenant_deletion_requested': {
+    audience: [tenantOwners],
+    // Another person may have acted as it.
+    notifiesActor: true,
+    title: () => 'Your organisation is to be deleted',
+    body: (event) => `The erasure begins at ${text(event, 'purge_after')}; until then it can be cancelled.`,
+  },
+  'system.tenant_deletion_imminent': {
+    audience: [tenantOwners],
+    title: () => 'Your organisation will be deleted within a day',
+    body: (event) => `The erasure begins at ${text(event, 'purge_after')}; until then it can be cancelled.`,
+  },
+  'system.tenant_deletion_failed': {
+    audience: [tenantAdmins],
+    title: () => 'The deletion of a tenant cannot go on',
+    body: (event) => `Its step ${text(event, 'step')} fails: ${text(event, 'failure')}.`,
+  },
+  'system.tenant_deletion_completed': {
+    audience: [tenantAdmins],
+    title: () => 'A tenant was deleted',
   },
   'system.tenant_deletion_cancelled': {
     audience: [tenantAdmins],

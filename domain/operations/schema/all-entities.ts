@@ -38,6 +38,7 @@ import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { Tenant } from '#domain/workspace/tenants/tenant.entity.ts';
 import { Message } from '#domain/conversations/messages/message.entity.ts';
 import { Thread } from '#domain/conversations/threads/thread.entity.ts';
+import { TenantDeletion } from '#domain/operations/tenant-deletion/tenant-deletion.entity.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { McpTool } from '#domain/capabilities/tools/mcp-tool.entity.ts';
 
@@ -84,4 +85,5 @@ export const allEntities = [
   ToolCall,
   UsageEntry,
   Notification,
+  TenantDeletion,
 ];

@@ -15,11 +15,17 @@ const lockLost = new Set(['55P03', '40P01']);
 const statementTimeoutMs = 600_000;
 const lockWaitMs = 3_600_000;
 
+const logins = [
+  ['DATABASE_URL', 'app_rt'],
+  ['DATABASE_PURGE_URL', 'app_purge'],
+  ['DATABASE_VERIFIER_URL', 'app_verifier'],
+] as const;
+
 /** Cluster-wide: roles belong to the cluster, and two migrators may run at once. */
 const migrationLock = 7_205_759;
 
 /**
- * Creates roles, applies pending migrations and changed functions, and sets the passwords of the two login roles from
+ * Creates roles, applies pending migrations and changed functions, and sets the passwords of the login roles from
  * their URLs. Runs on an admin login; safe to repeat and to run concurrently. @throws for a server that is too old
  */
 export async function migrate(config: MigratorConfig): Promise<void> {
@@ -30,9 +36,10 @@ export async function migrate(config: MigratorConfig): Promise<void> {
     await requireVersion(admin);
     const lock = { text: 'select pg_advisory_lock($1)', answerWithinMs: lockWaitMs };
     await admin.query(lock, [migrationLock]);
-    await admin.query(readFileSync(new URL('roles.sql', import.meta.url), 'utf8'));
-    for (const url of [config.DATABASE_URL, config.DATABASE_PURGE_URL]) {
-      await setPassword(admin, new URL(url));
+    await admin.query(readSql('roles.sql'));
+    for (const [name, role] of logins) {
+      const url = config[name];
+      if (url !== undefined) await setPassword(admin, { name, role, url: new URL(url) });
     }
     await changeSchema(config.DATABASE_ADMIN_URL);
     await continueRestoredLog(admin);
@@ -57,6 +64,7 @@ async function changeSchema(url: string): Promise<void> {
         (sql, params) => orm.em.getConnection().execute(sql, params, 'all', transaction),
         readFunctionFiles(),
       );
+      await orm.em.getConnection().execute(readSql('verifier.sql'), [], 'all', transaction);
     });
   } finally {
     await orm.close(true);
@@ -112,10 +120,17 @@ export async function requireVersion(admin: Pick<Client, 'query'>): Promise<void
   }
 }
 
-async function setPassword(admin: Client, url: URL): Promise<void> {
-  const role = decodeURIComponent(url.username);
-  if (role !== 'app_rt' && role !== 'app_purge') {
-    throw new Error('DATABASE_URL must log in as app_rt and DATABASE_PURGE_URL as app_purge.');
+const readSql = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+
+interface Login {
+  name: string;
+  role: string;
+  url: URL;
+}
+
+async function setPassword(admin: Client, { name, role, url }: Login): Promise<void> {
+  if (decodeURIComponent(url.username) !== role) {
+    throw new Error(`${name} must log in as ${role}.`);
   }
   if (url.password !== '') {
     const password = admin.escapeLiteral(decodeURIComponent(url.password));

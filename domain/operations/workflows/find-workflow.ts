@@ -29,6 +29,7 @@ const kinds = {
   syncConnector: 'sync_run',
   discoverTools: 'mcp_server',
   fanOutEvent: null,
+  deleteTenant: null,
   runSweep: null,
 } satisfies Record<WorkflowType, FoundWorkflow['kind'] | null>;
 

@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Caller } from '#domain/foundation/access/caller.ts';
 import { createContext, type Context } from '#domain/foundation/access/context.ts';
 import { crossTenantPermissions } from '#domain/foundation/access/permissions.ts';
@@ -9,10 +10,11 @@ import { Tenant } from './tenant.entity.ts';
 /**
  * Runs one use case in another tenant for an operator of the platform, under that tenant's row-level security. Of the
  * operator's permissions, only those that touch no content apply there.
+ * @param isKnown of `deps`: what tells a known tenant from an unknown one; that it exists where nothing is given
  * @throws `tenant_not_found`, for callers other than operators the same as for an unknown tenant
  */
 export async function actInTenant<T>(
-  deps: { unitOfWork: UnitOfWork; secrets: Secrets },
+  deps: { unitOfWork: UnitOfWork; secrets: Secrets; isKnown?: (em: EntityManager) => Promise<boolean> },
   operator: Caller,
   tenantId: string,
   work: (ctx: Context) => Promise<T>,
@@ -20,8 +22,10 @@ export async function actInTenant<T>(
   if (!operator.isPlatform) {
     throw notFound('tenant_not_found');
   }
+  const exists = async (em: EntityManager) =>
+    (await em.count(Tenant, { id: tenantId }, { filters: false })) > 0;
   return deps.unitOfWork.inTenant(tenantId, async (em) => {
-    if ((await em.count(Tenant, { id: tenantId }, { filters: false })) === 0) {
+    if (!(await (deps.isKnown ?? exists)(em))) {
       throw notFound('tenant_not_found');
     }
     const granted = new Set(

@@ -43,6 +43,7 @@ begin
     execute format('alter table public.%I force row level security', edge);
   end loop;
   execute format('alter table public.%I enable row level security, force row level security', part);
+  execute format('create policy lone on public.%I for select to app_owner using (true)', part);
   perform app.join_event_months();
 end $$;
 

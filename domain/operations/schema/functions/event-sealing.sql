@@ -1,14 +1,16 @@
 -- Sealing of the event log, and the triggers that protect it.
 
--- Tenants with work for the sealing step: unsealed events or unsealed names.
+-- Tenants with work for the sealing step: unsealed events or unsealed names. Not those that are being erased: their
+-- chain would begin anew over the events that are left.
 create or replace function app.list_unsealed() returns table (tenant_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select t.tenant_id from public.tenants t left join public.event_chains c on c.tenant_id = t.tenant_id
-  where exists (select from public.events e where e.tenant_id = t.tenant_id
+  where t.status not in ('deleting', 'deleted') and (
+    exists (select from public.events e where e.tenant_id = t.tenant_id
       and (e.transaction_id, e.id) > (coalesce(c.last_transaction_id, '0'::xid8),
         coalesce(c.last_event_id, '00000000-0000-0000-0000-000000000000')))
     or exists (select from public.principals p where p.tenant_id = t.tenant_id
-      and ((p.name is not null and p.sealed_name is null) or (p.email is not null and p.sealed_email is null)))
+      and ((p.name is not null and p.sealed_name is null) or (p.email is not null and p.sealed_email is null))))
 $$;
 
 -- The last position in the log of any tenant; null while the log is empty.

@@ -206,6 +206,7 @@ declare
   coalesced jsonb;
   one record;
 begin
+  perform app.require_tenant(p_tenant);
   with asked as (
     select uuidv7() as id, n.* from jsonb_to_recordset(p_events) as n(dedupe_key text, category text, event_type text,
       actor_id uuid, resource_type text, resource_id text, metadata jsonb, fan_out jsonb)),
@@ -272,6 +273,7 @@ declare
   actor record;
   recorded uuid;
 begin
+  perform app.require_tenant(p_tenant);
   select p.sealed_name, p.sealed_email into actor from principals p where p.tenant_id = p_tenant and p.id = p_actor;
   insert into events (tenant_id, category, event_type, resource_type, resource_id, metadata, actor_id, actor_name, actor_email)
     values (p_tenant, p_category, p_event_type, p_resource_type, p_resource_id, p_metadata, p_actor,

@@ -21,6 +21,7 @@ declare
 begin
   execute format('create table public.%I (like public.stream_runs including all)', part);
   execute format('alter table public.%I enable row level security, force row level security', part);
+  execute format('create policy lone on public.%I for select to app_owner using (true)', part);
   execute format('alter table public.stream_runs attach partition public.%I for values from (%L) to (%L)',
     part, p_day::timestamptz, (p_day + 1)::timestamptz);
   return true;

@@ -26,6 +26,7 @@ describe('the registry of workflows', () => {
       workflowIdOf('discoverTools', { tenantId, serverId: 's', number: 3 }),
       workflowIdOf('traceResponse', { tenantId, responseId: 'r' }),
       workflowIdOf('fanOutEvent', { tenantId, eventId: 'e' }),
+      workflowIdOf('deleteTenant', { tenantId }),
       workflowIdOf('runSweep', { sweep: 'sealEvents' }),
     ]).toEqual([
       'response/t/r',
@@ -33,6 +34,7 @@ describe('the registry of workflows', () => {
       'mcp-server/t/s/3',
       'trace/t/r',
       'notify/t/e',
+      'tenant-deletion/t',
       'upkeep/sealEvents',
     ]);
   });

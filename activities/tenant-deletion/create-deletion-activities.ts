@@ -1,0 +1,117 @@
+import { Context } from '@temporalio/activity';
+import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
+import { certify } from '#domain/operations/tenant-deletion/certify.ts';
+import {
+  destroyKeys,
+  eraseRows,
+  takeStock,
+  type ErasurePlace,
+} from '#domain/operations/tenant-deletion/erase-rows.ts';
+import { haltTenant } from '#domain/operations/tenant-deletion/halt-tenant.ts';
+import { nextStage, type DeletionStage } from '#domain/operations/tenant-deletion/next-stage.ts';
+import { changeDeletion, enterStep, type DeletionRef } from '#domain/operations/tenant-deletion/progress.ts';
+import { reportFailure } from '#domain/operations/tenant-deletion/report-failure.ts';
+import { revokeExternal } from '#domain/operations/tenant-deletion/revoke-external.ts';
+import { stopWork, type StoppedWork } from '#domain/operations/tenant-deletion/stop-work.ts';
+import type { TenantWorkflows } from '#domain/operations/tenant-deletion/tenant-workflows.ts';
+import { proveErasure, type Prover } from '#domain/operations/tenant-deletion/prove-erasure.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import type {
+  EraseInput,
+  EraseResult,
+  FaultInput,
+  StopInput,
+  VerifyResult,
+} from '#workflows/delete-tenant/messages.ts';
+import { keepAlive } from '../keep-alive.ts';
+
+export interface DeletionDependencies extends SourceParts {
+  /** Runs as the purge role. */
+  purge: UnitOfWork;
+  tenantWorkflows: TenantWorkflows;
+  prover: Prover;
+  softwareVersion: string;
+}
+
+/** How long one slice of the erasure goes on. */
+const sliceMs = 20_000;
+const historyPage = 200;
+const beatEveryMs = 1_000;
+
+export function createDeletionActivities(deps: DeletionDependencies) {
+  const { unitOfWork } = deps;
+  const workflows = deps.tenantWorkflows;
+  return {
+    haltTenant: ({ tenantId }: DeletionRef) => keepAlive(() => haltTenant(unitOfWork, tenantId)),
+    nextDeletionStage: ({ tenantId, deletionId }: DeletionRef): Promise<DeletionStage> =>
+      unitOfWork.inTenant(tenantId, (em) => nextStage(em, tenantId, deletionId)),
+    stopTenantWork: ({ force, ...ref }: StopInput): Promise<StoppedWork> =>
+      keepAlive(async () => {
+        await enterStep(unitOfWork, ref, 'stopping');
+        return stopWork({ unitOfWork, workflows }, ref.tenantId, { force });
+      }),
+    revokeExternal: (ref: DeletionRef) =>
+      keepAlive(async () => {
+        await enterStep(unitOfWork, ref, 'revoking');
+        await revokeExternal(deps, ref, () => {});
+      }),
+    takeStock: (ref: DeletionRef) =>
+      keepAlive(async () => {
+        await enterStep(unitOfWork, ref, 'counting');
+        await takeStock(deps, ref);
+      }),
+    destroyTenantKeys: (ref: DeletionRef) =>
+      keepAlive(async () => {
+        await enterStep(unitOfWork, ref, 'destroying_key');
+        return destroyKeys(deps, ref);
+      }),
+    eraseTenantRows: (input: EraseInput) => eraseSlice(deps, input),
+    deleteHistories: (ref: DeletionRef) =>
+      keepAlive(async () => {
+        await enterStep(unitOfWork, ref, 'deleting_histories');
+        for (const workflowId of await workflows.listOpen(ref.tenantId, historyPage)) {
+          await workflows.terminate(workflowId, 'tenant deleted');
+        }
+        const deleted = await workflows.deleteClosed(ref.tenantId);
+        await changeDeletion(unitOfWork, ref, (deletion) => {
+          deletion.historiesDeleted += deleted;
+        });
+      }),
+    verifyDeletion: (ref: DeletionRef): Promise<VerifyResult> =>
+      keepAlive(async () => {
+        await enterStep(unitOfWork, ref, 'verifying');
+        return proveErasure({ ...deps, workflows }, ref);
+      }),
+    certifyDeletion: (ref: DeletionRef) =>
+      keepAlive(async () => {
+        await certify(deps, ref);
+      }),
+    reportDeletionFailure: ({ step, reason, ...ref }: FaultInput) =>
+      reportFailure(unitOfWork, ref, { step, reason }),
+  };
+}
+
+/** The heartbeat holds the place of the next batch, from which the attempt after a crash goes on. */
+async function eraseSlice(deps: DeletionDependencies, { from, ...ref }: EraseInput): Promise<EraseResult> {
+  const context = Context.current();
+  const lost: unknown = context.info.heartbeatDetails;
+  let place = (lost as ErasurePlace | null | undefined) ?? from;
+  let rows = 0;
+  const until = performance.now() + sliceMs;
+  const timer = setInterval(() => context.heartbeat(place), beatEveryMs);
+  try {
+    await enterStep(deps.unitOfWork, ref, 'erasing');
+    const next = await eraseRows(deps, ref, {
+      from: place,
+      mayGoOn: () => performance.now() < until && !context.cancellationSignal.aborted,
+      reached: (at, erased) => {
+        place = at;
+        rows += erased;
+        context.heartbeat(place);
+      },
+    });
+    return { next, rows };
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,82 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { firstPlace, readPlace, writePlace, type Place } from './batch-place.ts';
+import type { ErasureRoot, ErasureStep } from './erasure-root.ts';
+import { isReferred, isTimeout } from './sql-states.ts';
+import { BatchRows } from './batch-rows.ts';
+import { emptyPartition } from './empty-partition.ts';
+
+/** Locks are held for about half of `lockMs` and never longer: a batch that would is undone and tried smaller. */
+const aimMs = 40;
+const lockMs = 90;
+const maxRows = 20_000;
+
+export interface ErasedBatch {
+  /** Rows that this batch deleted or unlinked. */
+  rows: number;
+  /** Where the next batch begins; null at the end of the table. */
+  cursor: string | null;
+}
+
+/**
+ * Erases the next rows of a step in one transaction of the purge role, in the order of the primary key. The cursor is
+ * that of the batch before, null for the first; a batch that is repeated with the same cursor finds its rows erased.
+ */
+export async function eraseBatch(
+  purge: UnitOfWork,
+  root: ErasureRoot,
+  step: ErasureStep,
+  cursor: string | null,
+): Promise<ErasedBatch> {
+  if (step.kind === 'truncate') {
+    return { rows: await emptyPartition(purge, root.tenantId, step.table), cursor: null };
+  }
+  let place = cursor === null ? firstPlace : readPlace(cursor);
+  for (let leaves = false; ;) {
+    const begun = performance.now();
+    try {
+      const batch = await purge.inTenant(root.tenantId, (em) => eraseRows(em, root, { step, place, leaves }));
+      const left = place.left || leaves;
+      return { rows: batch.rows, cursor: nextCursor({ ...place, left }, batch, performance.now() - begun) };
+    } catch (error) {
+      const mayShrink = place.size > 1;
+      if (isTimeout(error) && mayShrink) {
+        place = { ...place, size: Math.max(1, Math.floor(place.size / 4)) };
+      } else if (step.selfReferences.length > 0 && !leaves && (isTimeout(error) || isReferred(error))) {
+        leaves = true;
+      } else {
+        throw error;
+      }
+    }
+  }
+}
+
+interface Erased {
+  rows: number;
+  last: string[] | null;
+}
+
+function nextCursor(place: Place, { rows, last }: Erased, tookMs: number): string | null {
+  const factor = Math.min(2, aimMs / Math.max(tookMs, 1));
+  const size = Math.min(maxRows, Math.max(1, Math.floor(place.size * factor)));
+  const erased = place.erased + rows;
+  if (last !== null) return writePlace({ after: last, size, left: place.left, erased });
+  if (!place.left) return null;
+  if (erased === 0) throw new Error('Rows of one table refer to each other in a circle.');
+  return writePlace({ ...firstPlace, size });
+}
+
+async function eraseRows(
+  em: EntityManager,
+  { tenantId }: ErasureRoot,
+  { step, place, leaves }: { step: ErasureStep; place: Place; leaves: boolean },
+): Promise<Erased> {
+  const { after, size } = place;
+  const batch = new BatchRows(step, tenantId);
+  const last = await batch.findLast(em, after, size);
+  // What waits for these rows waits no longer than this. A single row takes what it takes, but no others with it.
+  if (size > 1 || (step.selfReferences.length > 0 && !leaves)) {
+    await em.execute(`set local statement_timeout = ${lockMs}`);
+  }
+  return { rows: await batch.erase(em, { after, last, leaves }), last };
+}

@@ -1,0 +1,141 @@
+import { ForeignKeyConstraintViolationException } from '@mikro-orm/core';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { countRemaining } from '#domain/operations/erasure/count-remaining.ts';
+import { destroyDataKey } from '#domain/operations/erasure/destroy-data-key.ts';
+import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
+import type { ErasureRoot, ErasureStep } from '#domain/operations/erasure/erasure-root.ts';
+import { planErasure } from '#domain/operations/erasure/plan-erasure.ts';
+import { changeDeletion, type DeletionRef } from './progress.ts';
+import { readStock } from './read-stock.ts';
+
+/** A place in the plan: the name of the step and the cursor of its next batch. */
+export interface ErasurePlace {
+  step: string;
+  cursor: string | null;
+}
+
+export interface ErasureParts {
+  unitOfWork: UnitOfWork;
+  /** Runs as the purge role. */
+  purge: UnitOfWork;
+}
+
+/**
+ * Counts what there is before the first row is erased, for progress and the certificate; keeps the end of the log and a
+ * sample of ids. A repeat keeps what the first count found.
+ */
+export async function takeStock({ unitOfWork, purge }: ErasureParts, ref: DeletionRef): Promise<void> {
+  const root = { kind: 'tenant', tenantId: ref.tenantId } as const;
+  const plan = await purge.inTenant(ref.tenantId, (em) => planErasure(em, root));
+  const counted = await countRemaining(purge, root, plan);
+  const stock = await unitOfWork.inTenant(ref.tenantId, (em) => readStock(em, ref.tenantId));
+  await changeDeletion(unitOfWork, ref, (deletion) => {
+    if (deletion.counted == null) {
+      Object.assign(deletion, stock, { counted });
+      deletion.rowsCounted = Object.values(counted).reduce((sum, rows) => sum + rows, 0);
+    }
+  });
+}
+
+/** What was sealed cannot be read from here on, neither in the tables nor in their copies. */
+export async function destroyKeys({ unitOfWork, purge }: ErasureParts, ref: DeletionRef): Promise<number> {
+  const { keyIds } = await purge.inTenant(ref.tenantId, (em) => destroyDataKey(em, ref.tenantId));
+  await changeDeletion(unitOfWork, ref, (deletion) => {
+    deletion.keyIds = [...new Set([...deletion.keyIds, ...keyIds])].toSorted();
+    deletion.rowsDone += keyIds.length;
+    if (keyIds.length > 0) {
+      deletion.erased = {
+        ...deletion.erased,
+        data_keys: (deletion.erased['data_keys'] ?? 0) + keyIds.length,
+      };
+    }
+    deletion.keyDestroyedAt ??= new Date();
+  });
+  return keyIds.length;
+}
+
+export interface ErasurePass {
+  /** Null: from the beginning of the plan. */
+  from: ErasurePlace | null;
+  /** Asked between batches. */
+  mayGoOn: () => boolean;
+  /** Called with the place of the next batch and the rows of the last. */
+  reached: (place: ErasurePlace, rows: number) => void;
+}
+
+/**
+ * Erases rows from a place of the plan on, batch by batch, each in its own transaction. Rows that somebody refers to,
+ * because it wrote after the tables behind were erased, stay for the next pass.
+ * @returns the place of the next batch; null at the end of the plan
+ */
+export async function eraseRows(
+  parts: ErasureParts,
+  ref: DeletionRef,
+  { from, mayGoOn, reached }: ErasurePass,
+): Promise<ErasurePlace | null> {
+  const root = { kind: 'tenant', tenantId: ref.tenantId } as const;
+  const plan = await parts.purge.inTenant(ref.tenantId, (em) => planErasure(em, root));
+  let at =
+    from === null
+      ? 0
+      : Math.max(
+          0,
+          plan.findIndex(({ name }) => name === from.step),
+        );
+  let cursor = plan[at]?.name === from?.step ? (from?.cursor ?? null) : null;
+  for (let step = plan[at]; step !== undefined; step = plan[at]) {
+    const batch = await eraseUnreferred(parts, root, step, cursor);
+    await note(parts, ref, step, batch.rows);
+    cursor = batch.cursor;
+    at += cursor === null ? 1 : 0;
+    const next = plan[at];
+    if (next !== undefined) {
+      const place = { step: next.name, cursor };
+      reached(place, batch.rows);
+      if (!mayGoOn()) {
+        return place;
+      }
+    }
+  }
+  return null;
+}
+
+async function eraseUnreferred(
+  { purge }: ErasureParts,
+  root: ErasureRoot,
+  step: ErasureStep,
+  cursor: string | null,
+): Promise<{ rows: number; cursor: string | null }> {
+  try {
+    const batch = await eraseBatch(purge, root, step, cursor);
+    return step.kind === 'unlink' ? { ...batch, rows: 0 } : batch;
+  } catch (error) {
+    if (error instanceof ForeignKeyConstraintViolationException) {
+      return { rows: 0, cursor: null };
+    }
+    throw error;
+  }
+}
+
+async function note(
+  { unitOfWork }: ErasureParts,
+  ref: DeletionRef,
+  step: ErasureStep,
+  rows: number,
+): Promise<void> {
+  if (rows === 0) {
+    return;
+  }
+  await changeDeletion(unitOfWork, ref, (deletion) => {
+    const table = tableOf(step.table, Object.keys(deletion.counted ?? {}));
+    deletion.tableName = table;
+    deletion.rowsDone += rows;
+    deletion.erased = { ...deletion.erased, [table]: (deletion.erased[table] ?? 0) + rows };
+  });
+}
+
+/** The table of a partition, whose name begins with that of its table. */
+function tableOf(name: string, tables: readonly string[]): string {
+  const parents = tables.filter((table) => name.startsWith(`${table}_`));
+  return tables.includes(name) ? name : (parents.toSorted((a, b) => b.length - a.length)[0] ?? name);
+}

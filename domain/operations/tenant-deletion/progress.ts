@@ -1,0 +1,32 @@
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import type { DeletionStep } from './deletion-status.ts';
+import { lockDeletion } from './find-deletion.ts';
+import type { TenantDeletion } from './tenant-deletion.entity.ts';
+
+export interface DeletionRef {
+  tenantId: string;
+  deletionId: string;
+}
+
+/** Changes the row of a deletion that is erasing, for readers and for the certificate. */
+export async function changeDeletion(
+  unitOfWork: UnitOfWork,
+  { tenantId, deletionId }: DeletionRef,
+  change: (deletion: TenantDeletion) => void,
+): Promise<void> {
+  await unitOfWork.inTenant(tenantId, async (em) => {
+    const deletion = await lockDeletion(em, deletionId);
+    if (deletion.status === 'deleting') {
+      change(deletion);
+      deletion.updatedAt = new Date();
+    }
+  });
+}
+
+/** The step that is under way; what hindered it before is mended. */
+export async function enterStep(unitOfWork: UnitOfWork, ref: DeletionRef, step: DeletionStep): Promise<void> {
+  await changeDeletion(unitOfWork, ref, (deletion) => {
+    deletion.step = step;
+    deletion.tableName = null;
+  });
+}

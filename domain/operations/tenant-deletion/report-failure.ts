@@ -1,0 +1,59 @@
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
+import { Tenant } from '#domain/workspace/tenants/tenant.entity.ts';
+import type { DeletionStep } from './deletion-status.ts';
+import { changeDeletion, type DeletionRef } from './progress.ts';
+
+/** What a step cannot do, as a code. */
+export interface DeletionFault {
+  step: DeletionStep;
+  reason: string;
+}
+
+/** Tells the operators of the platform what a deletion waits for: once per step and reason. */
+export async function reportFailure(
+  unitOfWork: UnitOfWork,
+  ref: DeletionRef,
+  { step, reason }: DeletionFault,
+): Promise<void> {
+  await changeDeletion(unitOfWork, ref, (deletion) => {
+    deletion.failure = { step, reason, at: new Date().toISOString() };
+  });
+  await recordForOperators(unitOfWork, ref, {
+    type: 'system.tenant_deletion_failed',
+    metadata: { step, failure: reason },
+    dedupeKey: `tenant_deletion_failed/${ref.deletionId}/${step}/${reason}`,
+  });
+}
+
+/** An event in the log of the platform's operators: that of the tenant is erased. Without operators there is none. */
+export async function recordForOperators(
+  unitOfWork: UnitOfWork,
+  { tenantId, deletionId }: DeletionRef,
+  event: {
+    type: 'system.tenant_deletion_failed' | 'system.tenant_deletion_completed';
+    metadata?: Record<string, string | number>;
+    dedupeKey: string;
+  },
+): Promise<void> {
+  await unitOfWork.inTenant(platformTenantId, async (em) => {
+    if ((await em.count(Tenant, { id: platformTenantId }, { filters: false })) === 0) {
+      return;
+    }
+    await recordEvent(
+      em,
+      {
+        tenantId: platformTenantId,
+        principalId: null,
+        principalType: 'anonymous',
+        origin: { via: 'workflow', requestId: null },
+      },
+      {
+        ...event,
+        resource: { type: 'tenant', id: tenantId },
+        metadata: { deletion_id: deletionId, ...event.metadata },
+      },
+    );
+  });
+}

@@ -1,0 +1,113 @@
+import { AuthorizationFailure } from '#domain/capabilities/connections/authorization-servers.ts';
+import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
+import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
+import { openRevocable, type Revocable } from '#domain/capabilities/connections/revoke-withdrawn.ts';
+import { revocationMs } from '#domain/capabilities/connections/revoke-issued.ts';
+import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
+import type { Revocation } from './deletion-status.ts';
+import { lockDeletion } from './find-deletion.ts';
+
+const pageSize = 50;
+/** For the connections of one tenant in all; the rest is recorded as not reached. */
+const totalMs = 300_000;
+
+/**
+ * Revokes the tokens of a tenant's connections at their authorization servers, as far as these answer, and records each
+ * outcome. Safe to repeat: a recorded connection is left alone.
+ * @param beat called after each connection
+ */
+export async function revokeExternal(
+  parts: SourceParts,
+  { tenantId, deletionId }: { tenantId: string; deletionId: string },
+  beat: () => void,
+): Promise<void> {
+  const until = performance.now() + totalMs;
+  const silent = new Set<string>();
+  let after: string | null = null;
+  for (;;) {
+    const page: Pick<Connection, 'id'>[] = await parts.unitOfWork.inTenant(tenantId, (em) =>
+      em.find(Connection, after === null ? {} : { id: { $gt: after } }, {
+        fields: ['id'],
+        orderBy: { id: 'asc' },
+        limit: pageSize,
+      }),
+    );
+    for (const { id } of page) {
+      after = id;
+      const known = await parts.unitOfWork.inTenant(tenantId, async (em) => {
+        const { revocations } = await lockDeletion(em, deletionId);
+        return revocations.some((done) => done.id === id);
+      });
+      if (!known) {
+        const outcome =
+          performance.now() > until ? 'unreachable' : await revokeOne(parts, { tenantId, id }, silent);
+        await record(parts, { tenantId, deletionId }, { kind: 'connection', id, outcome });
+      }
+      beat();
+    }
+    if (page.length < pageSize) {
+      return;
+    }
+  }
+}
+
+async function revokeOne(
+  parts: SourceParts,
+  { tenantId, id }: { tenantId: string; id: string },
+  silent: Set<string>,
+): Promise<Revocation['outcome']> {
+  const found = await open(parts, tenantId, id);
+  if (found === 'unreadable') {
+    return found;
+  }
+  if (found === null || found.grant === null || found.tokens.length === 0) {
+    return 'nothing_to_revoke';
+  }
+  const { grant, tokens } = found;
+  if (silent.has(grant.target.issuer)) {
+    return 'unreachable';
+  }
+  let outcome: Revocation['outcome'] = 'revoked';
+  for (const token of tokens) {
+    try {
+      await parts.authorizationServers.revoke(grant, token, AbortSignal.timeout(revocationMs));
+    } catch (error) {
+      if (!(error instanceof AuthorizationFailure) || error.code === 'unreachable') {
+        silent.add(grant.target.issuer);
+        return 'unreachable';
+      }
+      outcome = 'refused';
+    }
+  }
+  return outcome;
+}
+
+/** Tokens that cannot be opened can be revoked by nobody, and hold nothing up. */
+async function open(
+  { unitOfWork, secrets }: SourceParts,
+  tenantId: string,
+  id: string,
+): Promise<Revocable | null | 'unreadable'> {
+  try {
+    return await unitOfWork.inTenant(tenantId, async (em) => {
+      const connection = await em.findOne(Connection, { id });
+      return connection === null ? null : openRevocable({ em, secrets }, connection);
+    });
+  } catch (error) {
+    if (isDatabaseUnavailable(error)) {
+      throw error;
+    }
+    return 'unreadable';
+  }
+}
+
+async function record(
+  { unitOfWork }: SourceParts,
+  { tenantId, deletionId }: { tenantId: string; deletionId: string },
+  revocation: Revocation,
+): Promise<void> {
+  await unitOfWork.inTenant(tenantId, async (em) => {
+    const deletion = await lockDeletion(em, deletionId);
+    deletion.revocations = [...deletion.revocations.filter(({ id }) => id !== revocation.id), revocation];
+  });
+}

@@ -1,0 +1,76 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { haltTenant } from './halt-tenant.ts';
+import type { TenantWorkflows } from './tenant-workflows.ts';
+
+/** Workflows that are asked to end in one round. */
+const roundSize = 500;
+
+export interface StoppedWork {
+  /** Open workflows that were asked to end. */
+  open: number;
+  /** Messages that Temporal has not received yet. */
+  pending: number;
+}
+
+/**
+ * One round of ending a tenant's work. Nothing runs any more when it returns zeros: then neither the rows of the tenant
+ * name an open workflow, nor does Temporal list one, nor is a message on its way.
+ * @param force ends workflows without waiting for their code
+ */
+export async function stopWork(
+  { unitOfWork, workflows }: { unitOfWork: UnitOfWork; workflows: TenantWorkflows },
+  tenantId: string,
+  { force }: { force: boolean },
+): Promise<StoppedWork> {
+  await haltTenant(unitOfWork, tenantId);
+  // Messages first: one that is received after this look is of a workflow that the rows below name.
+  const pending = await unitOfWork.inTenant(tenantId, (em) => dropMessages(em, tenantId, force));
+  const named = await unitOfWork.inTenant(tenantId, (em) => namedByRows(em, tenantId));
+  const listed = await workflows.listOpen(tenantId, roundSize);
+  const open = await workflows.openOf([...new Set([...named, ...listed])].slice(0, roundSize));
+  for (const workflowId of open) {
+    await (force ? workflows.terminate(workflowId, 'tenant deleted') : workflows.cancel(workflowId));
+  }
+  return { open: open.length, pending };
+}
+
+/** @returns the number of messages that are left */
+async function dropMessages(em: EntityManager, tenantId: string, force: boolean): Promise<number> {
+  if (force) {
+    await em.execute('delete from outbox where tenant_id = ? and claimed_until < now()', [tenantId]);
+  }
+  const [row] = await em.execute<{ n: number }[]>(
+    'select count(*)::int as n from outbox where tenant_id = ? and workflow_type <> ?',
+    [tenantId, 'deleteTenant'],
+  );
+  return row?.n ?? 0;
+}
+
+/** Ids of the workflows that unfinished rows wait for. */
+async function namedByRows(em: EntityManager, tenantId: string): Promise<string[]> {
+  const rows = await em.execute<{ kind: string; id: string }[]>(
+    `select 'document' as kind, id::text from documents where tenant_id = ? and status = 'processing'
+     union all select 'connector', id::text from connectors where tenant_id = ?
+     union all select 'run', id::text from sync_runs where tenant_id = ? and status in ('queued', 'running')
+     union all select 'event', event_id::text from fan_outs where tenant_id = ?
+     union all select 'space', id::text from spaces where tenant_id = ?
+     limit ?`,
+    [tenantId, tenantId, tenantId, tenantId, tenantId, roundSize],
+  );
+  return rows.map(({ kind, id }) => {
+    switch (kind) {
+      case 'document':
+        return workflowIdOf('ingestDocument', { tenantId, documentId: id });
+      case 'connector':
+        return workflowIdOf('runConnector', { tenantId, connectorId: id });
+      case 'run':
+        return workflowIdOf('syncConnector', { tenantId, runId: id });
+      case 'event':
+        return workflowIdOf('fanOutEvent', { tenantId, eventId: id });
+      default:
+        return workflowIdOf('embedSpace', { tenantId, spaceId: id });
+    }
+  });
+}

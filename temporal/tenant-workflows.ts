@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { workflows, workflowIdOf, type WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
+import type { TenantWorkflows } from '#domain/operations/tenant-deletion/tenant-workflows.ts';
+import { createInspector } from './inspector.ts';
+import { sendCancel } from './send-message.ts';
+
+/** Deletions are done by the server in the background; its list follows within seconds. */
+const listedForMs = 20_000;
+const lookEveryMs = 250;
+const page = 500;
+
+/**
+ * Finds workflows by the tenant in their ids: children of workflows have no search attribute of their own.
+ */
+export function createTenantWorkflows(client: Client): TenantWorkflows {
+  const inspector = createInspector(client);
+  const list = async (query: string, limit: number) => {
+    const found: { workflowId: string; runId: string }[] = [];
+    for await (const { workflowId, runId } of client.workflow.list({
+      query,
+      pageSize: Math.min(limit, page),
+    })) {
+      found.push({ workflowId, runId });
+      if (found.length >= limit) {
+        break;
+      }
+    }
+    return found;
+  };
+  return {
+    listOpen: async (tenantId, limit) => {
+      const open = await list(`ExecutionStatus = 'Running' and (${ofTenant(tenantId)})`, limit);
+      return [...new Set(open.map(({ workflowId }) => workflowId))];
+    },
+    openOf: async (ids) => {
+      const open: string[] = [];
+      for (const id of ids) {
+        if ((await inspector.stateOf(id)) === 'open') {
+          open.push(id);
+        }
+      }
+      return open;
+    },
+    cancel: (workflowId) => sendCancel(client, { workflowId }),
+    terminate: async (workflowId, reason) => {
+      await ignoreGone(client.workflow.getHandle(workflowId).terminate(reason));
+    },
+    deleteClosed: async (tenantId) => {
+      const deleted = new Set<string>();
+      const until = performance.now() + listedForMs;
+      for (;;) {
+        const listed = await list(ofTenant(tenantId), page);
+        for (const { workflowId, runId } of listed) {
+          if (!deleted.has(runId)) {
+            await ignoreGone(
+              client.workflowService.deleteWorkflowExecution({
+                namespace: client.options.namespace,
+                workflowExecution: { workflowId, runId },
+              }),
+            );
+            deleted.add(runId);
+          }
+        }
+        if (listed.length === 0 || performance.now() > until) {
+          return deleted.size;
+        }
+        await sleep(lookEveryMs);
+      }
+    },
+    countListed: async (tenantId) => (await client.workflow.count(ofTenant(tenantId))).count,
+  };
+}
+
+const prefixes = (Object.keys(workflows) as WorkflowType[])
+  .filter((type) => type !== 'deleteTenant' && type !== 'runSweep')
+  .map((type) => workflows[type].prefix);
+
+/** @param tenantId a UUID: it is a part of the query */
+function ofTenant(tenantId: string): string {
+  if (!/^[0-9a-f-]{36}$/.test(tenantId)) {
+    throw new Error('The id of a tenant is a UUID.');
+  }
+  const own = workflowIdOf('deleteTenant', { tenantId });
+  const started = prefixes.map((prefix) => `WorkflowId STARTS_WITH '${prefix}/${tenantId}/'`);
+  return `(${started.join(' or ')} or TenantId = '${tenantId}') and WorkflowId != '${own}'`;
+}
+
+/** A workflow that is gone already is as if this had ended or deleted it. */
+async function ignoreGone(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    const isGone =
+      error instanceof WorkflowNotFoundError ||
+      (error instanceof Error && 'code' in error && error.code === grpcNotFound);
+    if (!isGone) {
+      throw error;
+    }
+  }
+}
+
+/** The status code of gRPC. */
+const grpcNotFound = 5;

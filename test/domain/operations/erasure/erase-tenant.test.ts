@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
+import {
+  addTables,
+  checksumWithout,
+  dumpRows,
+  idsOf,
+  openErasureWorld,
+  type ErasureWorld,
+} from '../../../support/erasure-world.ts';
+import { canaryOf, countTenantRows, danglingKeys, fillTenant } from '../../../support/tenant-rows.ts';
+import { createWorld } from '../../../support/world.ts';
+
+let world: ErasureWorld;
+
+/** As later versions may add them; nothing of the erasure names them. */
+const later = `
+  create table later_notes (
+    tenant_id uuid not null references tenants, id uuid not null, space_id uuid not null, text text not null,
+    primary key (tenant_id, id), foreign key (tenant_id, space_id) references spaces);
+  create table ring_a (
+    tenant_id uuid not null references tenants, id uuid not null, b_id uuid, primary key (tenant_id, id));
+  create table ring_b (
+    tenant_id uuid not null references tenants, id uuid not null, a_id uuid, primary key (tenant_id, id),
+    foreign key (tenant_id, a_id) references ring_a);
+  alter table ring_a add foreign key (tenant_id, b_id) references ring_b;
+  create table trees (
+    tenant_id uuid not null references tenants, n integer not null, above integer,
+    primary key (tenant_id, n), foreign key (tenant_id, above) references trees);
+  create table keyless (tenant_id uuid not null references tenants, text text);`;
+const laterTables = ['later_notes', 'ring_a', 'ring_b', 'trees', 'keyless'];
+
+beforeAll(async () => {
+  world = await openErasureWorld();
+  await addTables(world.admin, later, laterTables);
+});
+afterAll(() => world?.stop());
+
+/** A tenant with rows in every table, as many as some batches take. */
+async function filled(rows: number): Promise<{ tenantId: string; counts: Record<string, number> }> {
+  const { tenantId } = await createWorld(world.database.unitOfWork);
+  await fillTenant(world.admin, tenantId, rows);
+  // A row of a tree refers to a later one, against the order in which they are erased, and a ring closes.
+  await world.admin.query(`update trees set above = nullif(n + 1, $2) where tenant_id = $1`, [
+    tenantId,
+    rows + 1,
+  ]);
+  await world.admin.query(
+    `update ring_a a set b_id = b.id from ring_b b where b.tenant_id = $1 and a.tenant_id = $1 and b.a_id = a.id`,
+    [tenantId],
+  );
+  const counts = await countTenantRows(world.admin, tenantId);
+  expect(Object.keys(counts).filter((table) => counts[table] === 0)).toEqual([]);
+  expect(await danglingKeys(world.admin)).toEqual([]);
+  return { tenantId, counts };
+}
+
+const remaining = async (tenantId: string) =>
+  Object.entries(await countTenantRows(world.admin, tenantId)).filter(([, rows]) => rows > 0);
+
+describe('the erasure of a tenant with rows in every table', () => {
+  it('leaves nothing of it anywhere, also not in tables that were added later, and everything of others', async () => {
+    const gone = await filled(70);
+    const kept = await filled(3);
+    const ids = await idsOf(world.admin, gone.tenantId);
+    expect(ids.length).toBeGreaterThan(3_000);
+    const others = await checksumWithout(world.admin, gone.tenantId);
+    const before = await world.verify(gone.tenantId);
+    expect(before.clean).toBe(false);
+    for (const table of laterTables) expect(gone.counts[table]).toBeGreaterThan(0);
+    await world.erase(gone.tenantId);
+    expect(await remaining(gone.tenantId)).toEqual([]);
+    expect(await world.verify(gone.tenantId, ids.slice(0, 100))).toMatchObject({ clean: true, bytes: 0 });
+    const dump = await dumpRows(world.admin);
+    expect(ids.filter((id) => dump.includes(id))).toEqual([]);
+    expect(dump).not.toContain(canaryOf(gone.tenantId));
+    expect(await checksumWithout(world.admin, gone.tenantId)).toEqual(others);
+    expect(await countTenantRows(world.admin, kept.tenantId)).toEqual(kept.counts);
+    expect(dump).toContain(canaryOf(kept.tenantId));
+    // Repeated, it finds nothing to do.
+    const root = { kind: 'tenant', tenantId: gone.tenantId } as const;
+    for (const step of await world.plan(gone.tenantId)) {
+      expect(await eraseBatch(world.purge, root, step, null)).toEqual({ rows: 0, cursor: null });
+    }
+  });
+
+  it('goes on where a kill stopped it, with its cursor or without', async () => {
+    const gone = await filled(40);
+    const others = await checksumWithout(world.admin, gone.tenantId);
+    const root = { kind: 'tenant', tenantId: gone.tenantId } as const;
+    let kills = 0;
+    for (const [n, step] of (await world.plan(gone.tenantId)).entries()) {
+      let cursor: string | null = null;
+      for (let batch = 0; ; batch += 1) {
+        const killed = batch === 0 && n % 4 === 0 ? killSessions() : undefined;
+        try {
+          ({ cursor } = await eraseBatch(world.purge, root, step, cursor));
+          if (cursor === null) break;
+        } catch {
+          kills += 1;
+          cursor = kills % 2 === 0 ? cursor : null;
+        }
+        await killed;
+      }
+    }
+    expect(kills).toBeGreaterThan(0);
+    expect(await remaining(gone.tenantId)).toEqual([]);
+    expect(await checksumWithout(world.admin, gone.tenantId)).toEqual(others);
+  });
+});
+
+/** Ends every session of the purge role, in mid-transaction where it is in one. */
+async function killSessions(): Promise<void> {
+  await world.admin.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = 'app_purge'`,
+  );
+}
+
+describe('a batch', () => {
+  it('that would hold its locks for long is undone and tried smaller', async () => {
+    const { tenantId } = await createWorld(world.database.unitOfWork);
+    await addTables(
+      world.admin,
+      `create table slow (tenant_id uuid not null references tenants, n integer not null, primary key (tenant_id, n));
+       create function slow_delete() returns trigger language plpgsql as 'begin perform pg_sleep(0.02); return old; end';
+       create trigger slow before delete on slow for each row execute function slow_delete();`,
+      ['slow'],
+    );
+    await world.admin.query('insert into slow select $1, n from generate_series(1, 20) n', [tenantId]);
+    const root = { kind: 'tenant', tenantId } as const;
+    const step = (await world.plan(tenantId)).find(({ table }) => table === 'slow')!;
+    const sizes: number[] = [];
+    for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
+      const batch = await eraseBatch(world.purge, root, step, cursor);
+      sizes.push(batch.rows);
+      cursor = batch.cursor;
+    }
+    expect(sizes.reduce((sum, rows) => sum + rows, 0)).toBe(20);
+    // 20 ms a row: more than four rows would hold their locks for over 90 ms.
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(4);
+    await world.admin.query('drop table slow; drop function slow_delete()');
+  });
+
+  it('that grows in a table of quick rows takes more of them each time', async () => {
+    const { tenantId } = await createWorld(world.database.unitOfWork);
+    await world.admin.query(
+      `insert into notified_periods (tenant_id, key) select $1, n::text from generate_series(1, 3000) n`,
+      [tenantId],
+    );
+    const root = { kind: 'tenant', tenantId } as const;
+    const step = (await world.plan(tenantId)).find(({ name }) => name === 'delete notified_periods')!;
+    const sizes: number[] = [];
+    for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
+      const batch = await eraseBatch(world.purge, root, step, cursor);
+      sizes.push(batch.rows);
+      cursor = batch.cursor;
+    }
+    expect(sizes.reduce((sum, rows) => sum + rows, 0)).toBe(3_000);
+    expect(Math.max(...sizes)).toBeGreaterThan(sizes[0]!);
+  });
+});
+
+describe('a partition', () => {
+  const insert = (tenantId: string, rows: number) =>
+    world.admin.query(
+      `insert into stream_runs select $1, 'resp_' || n, n, 1, '{}', now() + interval '5 years' from generate_series(1, $2::int) n`,
+      [tenantId, rows],
+    );
+  const rowsIn = async (partition: string) =>
+    (await world.admin.query<{ n: number }>(`select count(*)::int as n from ${partition}`)).rows[0]!.n;
+  const empty = async (tenantId: string) => {
+    const root = { kind: 'tenant', tenantId } as const;
+    const step = (await world.plan(tenantId)).find(({ name }) => name === 'truncate stream_runs_default')!;
+    return eraseBatch(world.purge, root, step, null);
+  };
+
+  it('that holds one tenant alone is emptied at once, and another is not touched', async () => {
+    const gone = await createWorld(world.database.unitOfWork);
+    const kept = await createWorld(world.database.unitOfWork);
+    await insert(gone.tenantId, 50);
+    await insert(kept.tenantId, 1);
+    expect(await empty(gone.tenantId)).toEqual({ rows: 0, cursor: null });
+    expect(await rowsIn('stream_runs_default')).toBe(51);
+    await world.admin.query('delete from stream_runs where tenant_id = $1', [kept.tenantId]);
+    expect(await empty(kept.tenantId)).toEqual({ rows: 0, cursor: null });
+    expect(await empty(gone.tenantId)).toEqual({ rows: 50, cursor: null });
+    expect(await rowsIn('stream_runs_default')).toBe(0);
+  });
+
+  it('that is in use is left to the deletion of its rows, within the time that a lock may wait', async () => {
+    const gone = await createWorld(world.database.unitOfWork);
+    await insert(gone.tenantId, 5);
+    await world.admin.query('begin');
+    await world.admin.query('lock table stream_runs_default in access share mode');
+    const begun = performance.now();
+    expect(await empty(gone.tenantId)).toEqual({ rows: 0, cursor: null });
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    await world.admin.query('rollback');
+    expect(await rowsIn('stream_runs_default')).toBe(5);
+    await world.erase(gone.tenantId);
+    expect(await rowsIn('stream_runs_default')).toBe(0);
+  });
+});

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createContext } from '#domain/foundation/access/context.ts';
+import { loadCaller } from '#domain/foundation/access/load-caller.ts';
+import { publicKeyText } from '#domain/operations/erasure-proof/sign-certificate.ts';
+import { readTombstone } from '#domain/operations/erasure-proof/tombstone.ts';
+import { verifyCertificate } from '#domain/operations/erasure-proof/verify-certificate.ts';
+import { certify } from '#domain/operations/tenant-deletion/certify.ts';
+import type { StartMessage } from '#domain/foundation/durable/messages.ts';
+import { reconcileDeletions } from '#domain/operations/maintenance/reconcile-deletions.ts';
+import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import { nextStage } from '#domain/operations/tenant-deletion/next-stage.ts';
+import { proveErasure } from '#domain/operations/tenant-deletion/prove-erasure.ts';
+import { reportFailure } from '#domain/operations/tenant-deletion/report-failure.ts';
+import { requestDeletion } from '#domain/operations/tenant-deletion/request-deletion.ts';
+import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
+import { noWorkflows, openDeletionWorld, type DeletionWorld } from '../../../support/deletion-world.ts';
+import { countTenantRows, fillTenant } from '../../../support/tenant-rows.ts';
+import { createWorld, secrets, type World } from '../../../support/world.ts';
+
+let place: DeletionWorld;
+beforeAll(async () => {
+  place = await openDeletionWorld();
+});
+afterAll(() => place?.close());
+
+const schedule = (world: World, graceSeconds: number) =>
+  place.database.unitOfWork.inTenant(world.tenantId, async (em) => {
+    const identity = { ...world.owner, apiKeyId: null, keyPermissions: null };
+    const caller = await loadCaller(em, identity, { via: 'api', requestId: null }, null);
+    const ctx = createContext({ caller: { ...caller, isPlatform: true }, em, secrets });
+    const { deletion } = await requestDeletion(ctx, {
+      reasonCode: 'test_cleanup',
+      graceSeconds,
+      defaultGraceSeconds: 604_800,
+    });
+    return { tenantId: world.tenantId, deletionId: deletion.id };
+  });
+
+const stageOf = (ref: { tenantId: string; deletionId: string }) =>
+  place.database.unitOfWork.inTenant(ref.tenantId, (em) => nextStage(em, ref.tenantId, ref.deletionId));
+
+const eventsIn = async (tenantId: string, like: string): Promise<string[]> => {
+  const { rows } = await place.admin.query<{ event_type: string }>(
+    'select event_type from events where tenant_id = $1 and event_type like $2 order by id',
+    [tenantId, like],
+  );
+  return rows.map(({ event_type: type }) => type);
+};
+
+describe('a deletion', () => {
+  it('leaves no row of a tenant with rows in every table, and a certificate that counts them', async () => {
+    const [world, other] = [
+      await createWorld(place.database.unitOfWork),
+      await createWorld(place.database.unitOfWork),
+    ];
+    await fillTenant(place.admin, world.tenantId);
+    const before = await countTenantRows(place.admin, world.tenantId);
+    expect(Object.entries(before).filter(([, n]) => n === 0)).toEqual([]);
+    const othersBefore = await countTenantRows(place.admin, other.tenantId);
+    const ref = await schedule(world, 0);
+    await place.run(ref);
+    const after = await countTenantRows(place.admin, world.tenantId);
+    expect(Object.entries(after).filter(([, n]) => n > 0)).toEqual([]);
+    expect(await countTenantRows(place.admin, other.tenantId)).toEqual(othersBefore);
+    const file = await place.purge.inTenant(ref.tenantId, (em) => readTombstone(em, ref.deletionId));
+    const check = verifyCertificate(file!, publicKeyText(secrets.certificateKey()));
+    expect(check.valid).toBe(true);
+    const { erased_by_row: rows } = check.valid ? check.certificate : { erased_by_row: null };
+    // One row is erased with the reference to it, and counted where it was.
+    expect(rows!.rows_before['messages']).toBe(before['messages']);
+    expect(rows!.rows_erased['messages']).toBe(before['messages']);
+    expect(await eventsIn(platformTenantId, 'system.tenant_deletion%')).toContain(
+      'system.tenant_deletion_completed',
+    );
+  });
+
+  it('is certified by nobody while a verifier finds something', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    await place.begin(ref);
+    const parts = {
+      unitOfWork: place.database.unitOfWork,
+      purge: place.purge,
+      secrets,
+      softwareVersion: 't',
+    };
+    await expect(certify(parts, ref)).rejects.toThrow(/verifier/);
+    const proof = await proveErasure({ ...parts, prover: place.prover, workflows: noWorkflows }, ref);
+    expect(proof.clean).toBe(false);
+    expect(proof.left).toContain('public.spaces');
+    await expect(certify(parts, ref)).rejects.toThrow(/verifier/);
+  });
+
+  it('counts histories that Temporal still lists as something left', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    await place.begin(ref);
+    await place.erase(ref);
+    const { unitOfWork } = place.database;
+    const listing = { ...noWorkflows, countListed: async () => 2 };
+    const proof = await proveErasure({ unitOfWork, prover: place.prover, workflows: listing }, ref);
+    expect(proof).toEqual({ clean: false, left: ['workflows'] });
+  });
+
+  it('waits for its grace time, warns a day before, and begins once', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 259_200);
+    const far = await stageOf(ref);
+    expect(far).toMatchObject({ is: 'waiting' });
+    expect(far.is === 'waiting' && Math.round(far.waitMs / 3_600_000)).toBe(48);
+    const move = (hours: number) =>
+      place.admin.query(
+        `update app.tenant_deletions set purge_after = purge_after - make_interval(hours => $2),
+           requested_at = requested_at - make_interval(hours => $2) where id = $1`,
+        [ref.deletionId, hours],
+      );
+    await move(49);
+    expect(await stageOf(ref)).toMatchObject({ is: 'waiting' });
+    expect(await stageOf(ref)).toMatchObject({ is: 'waiting' });
+    await move(24);
+    expect(await stageOf(ref)).toEqual({ is: 'deleting' });
+    expect(await stageOf(ref)).toEqual({ is: 'deleting' });
+    expect(await eventsIn(world.tenantId, 'system.tenant_deletion%')).toEqual([
+      'system.tenant_deletion_requested',
+      'system.tenant_deletion_imminent',
+      'system.tenant_deletion_started',
+    ]);
+  });
+
+  it('is taken up again when Temporal has lost its workflow', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 600);
+    const started: string[] = [];
+    const reconcile = (state: 'open' | 'unknown_id') =>
+      reconcileDeletions.run(
+        {
+          database: place.database.database,
+          inspector: { stateOf: async () => state },
+          starter: {
+            start: async ({ workflowId, payload }: StartMessage) => {
+              started.push(`${workflowId} ${JSON.stringify(payload)}`);
+            },
+          },
+        } as unknown as SweepDependencies,
+        { place: null, mayGoOn: () => true, reached: () => {} },
+      );
+    await reconcile('open');
+    expect(started).toEqual([]);
+    await reconcile('unknown_id');
+    expect(started).toContain(`tenant-deletion/${ref.tenantId} ${JSON.stringify(ref)}`);
+  });
+
+  it('tells the operators what it waits for, once per reason', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    await place.begin(ref);
+    const before = (await eventsIn(platformTenantId, 'system.tenant_deletion_failed')).length;
+    for (const reason of ['timeout', 'timeout', 'work_not_stopped']) {
+      await reportFailure(place.database.unitOfWork, ref, { step: 'stopping', reason });
+    }
+    expect((await eventsIn(platformTenantId, 'system.tenant_deletion_failed')).length).toBe(before + 2);
+    const { rows } = await place.admin.query<{ failure: object }>(
+      'select failure from app.tenant_deletions where id = $1',
+      [ref.deletionId],
+    );
+    expect(rows[0]!.failure).toMatchObject({ step: 'stopping', reason: 'work_not_stopped' });
+  });
+});
