@@ -10,17 +10,17 @@ type AttemptEvent =
 interface EventSource {
   id: string;
   serverId?: string | null | undefined;
+  connectorId?: string | null | undefined;
   spaceId: string;
   ownerId?: string | null | undefined;
   issuer: string;
 }
 
-/** What events of a connection say: server, owner and issuer, nothing of the tokens. */
+/** What events of a connection say: server or connector, owner and issuer, nothing of the tokens. */
 export function connectionEvent(type: AttemptEvent, of: EventSource, reason?: string): AuditEvent {
   return {
     type,
-    // The id of a removed server is not known any more: the event names the connection in its place.
-    resource: { type: 'mcp_server', id: of.serverId ?? of.id },
+    resource: resourceOf(of),
     ...(type === 'security.mcp_auth_failed' ? { outcome: 'failure' as const } : {}),
     ...(reason === undefined ? {} : { reason }),
     metadata: {
@@ -30,4 +30,11 @@ export function connectionEvent(type: AttemptEvent, of: EventSource, reason?: st
       issuer: of.issuer,
     },
   };
+}
+
+/** The id of a removed server is not known any more: the event names the connection in its place. */
+function resourceOf({ id, serverId, connectorId }: EventSource): AuditEvent['resource'] {
+  return connectorId == null
+    ? { type: 'mcp_server', id: serverId ?? id }
+    : { type: 'connector', id: connectorId };
 }

@@ -122,6 +122,10 @@ async function claimRevocation(
 }
 
 async function endOf(em: EntityManager, connection: Connection): Promise<WithdrawalReason | null> {
+  if (connection.connectorId != null) {
+    // What ends the connection of a connector withdraws it in the same transaction.
+    return null;
+  }
   const server =
     connection.serverId == null ? null : await em.findOne(McpServer, { id: connection.serverId });
   if (server === null) {

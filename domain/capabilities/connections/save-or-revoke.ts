@@ -1,6 +1,11 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
-import { saveConnection, type ClaimedCode, type NewTokens } from './complete-authorization.ts';
+import {
+  saveConnection,
+  type ClaimedCode,
+  type LockHolder,
+  type NewTokens,
+} from './complete-authorization.ts';
 import type { ConnectionParts } from './connection-parts.ts';
 import { Connection } from './connection.entity.ts';
 import type { ShownConnection } from './read-connection.ts';
@@ -19,14 +24,14 @@ export type InContext = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
 export async function saveOrRevoke(
   parts: Pick<ConnectionParts, 'unitOfWork' | 'authorizationServers'>,
   claimed: ClaimedCode,
-  tokens: NewTokens,
+  issued: { tokens: NewTokens; lockHolder: LockHolder },
   inContext: InContext,
 ): Promise<ShownConnection> {
   try {
-    const save = () => inContext((ctx) => saveConnection(ctx, claimed, tokens));
+    const save = () => inContext((ctx) => saveConnection(ctx, claimed, issued));
     return await retryUnavailable(save, patienceMs);
   } catch (error) {
-    await revokeUnstored(parts, claimed, tokens);
+    await revokeUnstored(parts, claimed, issued.tokens);
     throw error;
   }
 }
