@@ -5,6 +5,7 @@ import type { ShownConnection } from '#domain/capabilities/connections/read-conn
 export function presentConnection(shown: ShownConnection): ConnectionRecord {
   return {
     server_id: shown.serverId,
+    connector_id: shown.connectorId,
     owner: shown.owner,
     status: shown.status,
     issuer: shown.issuer,

@@ -17,6 +17,7 @@ import { Migration20261124080000 } from '#domain/operations/schema/migrations/Mi
 import { Migration20261124083000 } from '#domain/operations/schema/migrations/Migration20261124083000.ts';
 import { Migration20261124110000 } from '#domain/operations/schema/migrations/Migration20261124110000.ts';
 import { Migration20261124120000 } from '#domain/operations/schema/migrations/Migration20261124120000.ts';
+import { Migration20261125040000 } from '#domain/operations/schema/migrations/Migration20261125040000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -39,6 +40,7 @@ export const migrationsList = [
   { name: 'Migration20261124083000', class: Migration20261124083000 },
   { name: 'Migration20261124110000', class: Migration20261124110000 },
   { name: 'Migration20261124120000', class: Migration20261124120000 },
+  { name: 'Migration20261125040000', class: Migration20261125040000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */
