@@ -45,7 +45,7 @@ export const connectionsDefects: readonly Defect[] = [
   },
   {
     name: 'a connection redirect compared by its prefix',
-    file: 'domain/capabilities/connections/begin-authorization.ts',
+    file: 'domain/capabilities/connections/connection-parts.ts',
     replace: [
       [
         '!settings.redirectUris.includes(redirectUri)',

@@ -5,6 +5,7 @@ import { eventTypes } from '#domain/foundation/events/catalogue.ts';
 import { embeddingProcedureText } from '../support/embedding-fixtures.ts';
 import { connectionProcedureText } from '../support/connection-fixtures.ts';
 import { connectorProcedureText } from '../support/connector-fixtures.ts';
+import { sourceConnectionProcedureText } from '../support/source-connection-fixtures.ts';
 import { credentialProcedureText } from '../support/credential-fixtures.ts';
 import { adminProcedureText } from '../support/admin-procedures.ts';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
@@ -84,6 +85,7 @@ plainText.push(
   ...signInProcedureText,
   ...connectionProcedureText,
   ...connectorProcedureText,
+  ...sourceConnectionProcedureText,
   ...credentialProcedureText,
   ...embeddingProcedureText,
 );

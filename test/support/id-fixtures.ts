@@ -4,6 +4,7 @@ import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import { embeddingFixtures, plainEmbeddingCalls } from './embedding-fixtures.ts';
 import { connectionCalls, connectionFixtures } from './connection-fixtures.ts';
 import { connectorFixtures } from './connector-fixtures.ts';
+import { sourceConnectionFixtures } from './source-connection-fixtures.ts';
 import { credentialFixtures, plainCredentialCalls } from './credential-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
@@ -489,6 +490,7 @@ export function idFixtures(maker: Maker): Fixtures {
   return {
     ...native,
     ...connectorFixtures(maker),
+    ...sourceConnectionFixtures(maker),
     ...credentialFixtures(maker),
     ...embeddingFixtures(maker),
     ...threadFixtures(maker),
