@@ -1,3 +1,4 @@
+import type { AuthorizationTarget } from './authorization-servers.ts';
 import type { AuditEvent } from '#domain/foundation/events/record-event.ts';
 
 type AttemptEvent =
@@ -14,6 +15,7 @@ interface EventSource {
   spaceId: string;
   ownerId?: string | null | undefined;
   issuer: string;
+  target: Pick<AuthorizationTarget, 'source'>;
 }
 
 /** What events of a connection say: server or connector, owner and issuer, nothing of the tokens. */
@@ -32,9 +34,9 @@ export function connectionEvent(type: AttemptEvent, of: EventSource, reason?: st
   };
 }
 
-/** The id of a removed server is not known any more: the event names the connection in its place. */
-function resourceOf({ id, serverId, connectorId }: EventSource): AuditEvent['resource'] {
-  return connectorId == null
+/** The id of a removed server or connector is not known any more: the event names the connection in its place. */
+function resourceOf({ id, serverId, connectorId, target }: EventSource): AuditEvent['resource'] {
+  return target.source === undefined
     ? { type: 'mcp_server', id: serverId ?? id }
-    : { type: 'connector', id: connectorId };
+    : { type: 'connector', id: connectorId ?? id };
 }

@@ -129,7 +129,7 @@ async function endOf(em: EntityManager, connection: Connection): Promise<Withdra
   const server =
     connection.serverId == null ? null : await em.findOne(McpServer, { id: connection.serverId });
   if (server === null) {
-    return 'server_removed';
+    return connection.target.source === undefined ? 'server_removed' : 'connector_deleted';
   }
   if (server.connectionMode !== (connection.ownerId == null ? 'shared' : 'personal')) {
     return 'mode_changed';
