@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openConnection } from '#domain/capabilities/connections/connection-state.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventTypesOf } from '../support/event-log.ts';
@@ -8,6 +9,7 @@ import { createPlaces, Maker, type Place } from '../support/places.ts';
 import { Popup } from '../support/popup.ts';
 import { MemorySource } from '../support/sources/memory-source.ts';
 import { connect as connectTo } from '../support/tables.ts';
+import { secrets } from '../support/world.ts';
 
 const done = 'http://127.0.0.1:8080/api/v1/mcp-auth/done';
 const origin = 'https://tools.example.com';
@@ -116,7 +118,7 @@ describe('a connector with the client of a vendor’s app', () => {
     expect(await stateOf(id)).toEqual({ status: 'auth_required', connection: 'auth_required', runs: [] });
     expect(await send('POST', `/${id}/sync`, {})).toMatchObject(refusal(409, 'invalid_state'));
     expect(await initiate(id, 'https://elsewhere.example.com')).toMatchObject(
-      refusal(422, 'redirect_uri_not_allowed'),
+      refusal(403, 'redirect_uri_not_allowed'),
     );
     const plain = (await send('POST', '', body())).body.data.id as string;
     expect(await initiate(plain)).toMatchObject(refusal(409, 'invalid_state'));
@@ -180,6 +182,18 @@ describe('a connector with the client of a vendor’s app', () => {
     const moved = { ...scope, client_credential_id: await store({ origin: other }) };
     expect((await send('PATCH', `/${id}`, moved)).body.data).toMatchObject({ status: 'auth_required' });
     expect(await tokensOf(id)).toBe(0);
+  });
+
+  it('has tokens for the origin of its source, and for no other', async () => {
+    const id = await create();
+    await connect(id);
+    const { tenantId } = here;
+    const opened = (at: string) =>
+      database.unitOfWork.inTenant(tenantId, (em) =>
+        openConnection({ em, secrets }, { connectorId: id, origin: at }),
+      );
+    expect((await opened(origin))?.tokens.accessToken).toBe(`access-code-${id}`);
+    expect(await opened(other)).toBeNull();
   });
 
   it('keeps its account when only other settings change', async () => {

@@ -6,12 +6,17 @@ import { createSourceProviders } from '#adapters/sources/create-source-providers
 import { sourceDialects } from '#adapters/sources/dialects.ts';
 import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
 import { openConnection } from '#domain/capabilities/connections/connection-state.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { startVendor, type Vendor } from '../support/authorization/vendor.ts';
 import { dumpOf, foundIn, historiesOf, logsOf } from '../support/canaries.ts';
 import { sendOver, type Answer } from '../support/gateway.ts';
 import { Popup } from '../support/popup.ts';
+import { startConfluence } from '../support/sources/confluence-server.ts';
+import { startGithub } from '../support/sources/github-server.ts';
 import { startGoogleDrive, type GoogleDriveServer } from '../support/sources/google-drive-server.ts';
+import { startSlack } from '../support/sources/slack-server.ts';
+import type { FakeSource } from '../support/sources/source-contract.ts';
 import { openToolWorld, type ToolWorld } from '../support/tool-world.ts';
 import { addMember, secrets } from '../support/world.ts';
 
@@ -22,6 +27,8 @@ const names = ['north.md', 'east.md', 'south.md', 'west.md'];
 
 let drive: GoogleDriveServer;
 let vendor: Vendor;
+const others = new Map<string, { vendor: Vendor; scopeConfig: object; tokenPath: string }>();
+const stops: (() => Promise<void>)[] = [];
 let tools: ToolWorld;
 let collection: string;
 
@@ -32,26 +39,29 @@ beforeAll(async () => {
     routes: { authorization: '/o/oauth2/v2/auth', token: '/token', revocation: '/revoke' },
     plainScopes: [scope],
   });
+  await startOthers();
+  const vendors = [vendor, ...[...others.values()].map((other) => other.vendor)];
   tools = await openToolWorld({
     scripts: [],
-    origins: [vendor.origin],
+    origins: vendors.map(({ origin }) => origin),
     workers: 2,
     env: { LOG_LEVEL: 'trace' },
   });
-  await vendor.authorization.addClient({
-    client_id: 'drive-app',
-    client_secret: clientSecret,
-    redirect_uris: [`${gateway().url}/api/v1/mcp-auth/callback`],
-    grant_types: ['authorization_code', 'refresh_token'],
-    token_endpoint_auth_method: 'client_secret_post',
-  });
+  for (const { authorization } of vendors) {
+    await authorization.addClient({
+      client_id: 'the-app',
+      client_secret: clientSecret,
+      redirect_uris: [`${gateway().url}/api/v1/mcp-auth/callback`],
+      grant_types: ['authorization_code', 'refresh_token'],
+      token_endpoint_auth_method: 'client_secret_post',
+    });
+  }
   await change();
   collection = (await send('POST', 'collections', { name: 'Files' })).body.data.id as string;
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await tools?.stop();
-  await vendor?.stop();
-  await drive?.close();
+  await Promise.all([vendor?.stop(), drive?.close(), ...stops.map((stop) => stop())]);
 });
 
 const gateway = () => tools.stack.gateways[0]!;
@@ -63,21 +73,58 @@ const send = (method: string, path: string, body?: object, apiKey = tools.world.
     ...(body && { body }),
   });
 
-async function createConnector(): Promise<string> {
+async function startOthers(): Promise<void> {
+  const add = async (source: FakeSource, options: Parameters<typeof startVendor>[1]) => {
+    await source.put('tides.md', 'High water is at noon.');
+    const started = await startVendor(source, options);
+    const at = JSON.stringify(source.scopeConfig).replaceAll(source.origin, started.origin);
+    const scopeConfig = JSON.parse(at) as object;
+    others.set(source.slug, { vendor: started, scopeConfig, tokenPath: String(options.routes?.token) });
+    stops.push(() => started.stop(), source.close);
+  };
+  await add(await startGithub(), {
+    path: '/repos/',
+    issuerPath: '/login/oauth',
+    routes: { authorization: '/login/oauth/authorize', token: '/login/oauth/access_token' },
+    plainScopes: ['repo'],
+  });
+  await add(await startConfluence(), {
+    path: '/wiki/',
+    routes: { authorization: '/authorize', token: '/oauth/token' },
+    plainScopes: ['read:page:confluence', 'read:space:confluence'],
+  });
+  await add(await startSlack(), {
+    path: '/api/',
+    routes: { authorization: '/oauth/v2/authorize', token: '/api/oauth.v2.access' },
+    plainScopes: ['channels:read,channels:history,users:read'],
+    demandsProofKey: false,
+  });
+}
+
+interface Kind {
+  slug: string;
+  at: Vendor;
+  scopeConfig: object;
+  tokenPath: string;
+}
+const driveKind = (): Kind => ({
+  slug: 'google_drive',
+  at: vendor,
+  scopeConfig: { api_url: `${vendor.origin}/drive/v3` },
+  tokenPath: '/token',
+});
+
+async function createConnector({ slug, at, scopeConfig, tokenPath } = driveKind()): Promise<string> {
   const client = await send('POST', 'credentials', {
-    name: `Drive ${Math.random()}`,
+    name: newId(),
     kind: 'oauth2_client',
-    origin: vendor.origin,
-    value: {
-      client_id: 'drive-app',
-      client_secret: clientSecret,
-      token_url: `${vendor.origin}/token`,
-    },
+    origin: at.origin,
+    value: { client_id: 'the-app', client_secret: clientSecret, token_url: at.origin + tokenPath },
   });
   expect(client.status, client.text).toBe(201);
   const made = await send('POST', `collections/${collection}/connectors`, {
-    provider_slug: 'google_drive',
-    scope_config: { api_url: `${vendor.origin}/drive/v3` },
+    provider_slug: slug,
+    scope_config: scopeConfig,
     client_credential_id: client.body.data.id,
   });
   expect(made.status, made.text).toBe(201);
@@ -91,25 +138,20 @@ function initiate(connector: string, apiKey = tools.world.apiKey): Promise<Answe
 }
 
 /** The popup, and the person's part at the vendor; the handle. */
-async function authorize(connector: string, account: string): Promise<string> {
+async function authorize(connector: string, account: string, at = vendor): Promise<string> {
   const begun = await initiate(connector);
   expect(begun.status, begun.text).toBe(200);
   const popup = new Popup(sendOver(gateway));
   const address = await popup.decide(begun.body.data.popup_url, 'continue');
-  expect(Object.fromEntries(address.searchParams)).toMatchObject({
-    access_type: 'offline',
-    prompt: 'consent',
-    scope,
-  });
-  const back = await popup.open(await vendor.authorization.authorize(address.href, { account }));
+  const back = await popup.open(await at.authorization.authorize(address.href, { account }));
   expect(back.status, back.text).toBe(303);
   return new URL(back.headers['location']!).searchParams.get('handle')!;
 }
 
 const complete = (handle: string, apiKey = tools.world.apiKey): Promise<Answer> =>
   sendOver(gateway).send({ method: 'POST', path: '/v1/mcp-auth/complete', apiKey, body: { handle } });
-const connect = async (connector: string, account: string): Promise<Answer> =>
-  complete(await authorize(connector, account));
+const connect = async (connector: string, account: string, at = vendor): Promise<Answer> =>
+  complete(await authorize(connector, account, at));
 
 /** A connector whose first run is over. */
 async function connected(account: string): Promise<string> {
@@ -310,5 +352,24 @@ describe('a connector that is authorized by an account', () => {
       expect(text.length).toBeGreaterThan(1_000);
       expect(foundIn(planted, text)).toEqual([]);
     }
+  });
+});
+
+describe.each(['github', 'confluence', 'slack'])('a connector of %s', (slug) => {
+  it('is read with the account that was connected, also when its token has ended', async () => {
+    const { vendor: at, ...more } = others.get(slug)!;
+    const connector = await createConnector({ slug, at, ...more });
+    const made = await connect(connector, 'ivy', at);
+    expect(made.body, made.text).toMatchObject({ data: { status: 'connected' } });
+    await runsEnd(connector, ['completed']);
+    at.authorization.forgetAccessTokens();
+    await sync(connector);
+    const types = at.authorization.tokenRequests.map(({ grantType, error }) => [grantType, error]);
+    expect(types).toEqual([
+      ['authorization_code', null],
+      ['refresh_token', null],
+    ]);
+    const listed = (await send('GET', `${connector}/documents`)).body.data as unknown[];
+    expect(listed.length).toBeGreaterThan(0);
   });
 });

@@ -26,6 +26,8 @@ export interface AuthorizationServerOptions {
   demandsNonce?: boolean;
   /** Of a vendor with paths of its own. */
   routes?: Pick<NonNullable<Configuration['routes']>, 'authorization' | 'token' | 'revocation'>;
+  /** PKCE; true when not set. */
+  demandsProofKey?: boolean;
   /** Appended to the origin. */
   issuerPath?: string;
   /** Scopes that need no resource. */
@@ -50,7 +52,7 @@ export function configurationOf(
     jwks: { keys: [options.jwk] },
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     cookies: { keys: ['cookie-key'] },
-    pkce: { required: () => true },
+    pkce: { required: () => options.demandsProofKey ?? true },
     scopes: ['openid', 'offline_access', ...(options.plainScopes ?? [])],
     ...(options.routes === undefined ? {} : { routes: options.routes }),
     rotateRefreshToken: options.rotates ?? true,

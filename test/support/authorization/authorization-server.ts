@@ -52,6 +52,11 @@ export interface AuthorizationServer {
   stop(): Promise<void>;
 }
 
+/** Paths of the authorization server may stand below that of what the origin serves beside it. */
+function isBeside(path: string, { beside, routes = {} }: AuthorizationServerOptions): boolean {
+  return beside !== undefined && path.startsWith(beside.path) && !Object.values(routes).includes(path);
+}
+
 /** An authorization server of `oidc-provider`, on the loopback interface. */
 export async function startAuthorizationServer(
   options: AuthorizationServerOptions = {},
@@ -117,7 +122,7 @@ export async function startAuthorizationServer(
     const instead = known.instead.get(path);
     if (instead !== undefined) {
       instead(request, response);
-    } else if (options.beside !== undefined && path.startsWith(options.beside.path)) {
+    } else if (options.beside !== undefined && isBeside(path, options)) {
       options.beside.serve(request, response);
     } else if (path.startsWith('/interaction/')) {
       interact(provider, request, response, options).catch(() => response.writeHead(400).end());

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { authorizationOf } from '#adapters/sources/shared/authorization.ts';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
 import { startAuthorizationServer, type AuthorizationServer } from './authorization-server.ts';
 import type { AuthorizationServerOptions } from './authorization-server-options.ts';
@@ -25,8 +27,10 @@ export async function startVendor(
   source: { origin: string; credential: { value: CredentialValue } | null },
   { path, ...options }: AuthorizationServerOptions & { path: string },
 ): Promise<Vendor> {
-  const value = source.credential?.value;
-  const known = value?.kind === 'bearer' ? value.token : '';
+  const known = await authorizationOf({
+    credential: source.credential?.value ?? null,
+    bearer: () => Promise.resolve(''),
+  });
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const [, token = ''] = (request.headers.authorization ?? '').split(' ');
     const at = request.url ?? '/';
@@ -34,9 +38,20 @@ export async function startVendor(
     const isValid = token !== '' && (await vendor.authorization.find(token)) !== null;
     if (isValid) vendor.asked.push(at);
     else vendor.refused += 1;
-    const headers = { authorization: isValid ? `Bearer ${known}` : 'Bearer none', accept: '*/*' };
-    const answer = await fetch(source.origin + at, { method: request.method ?? 'GET', headers });
-    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' });
+    const { method = 'GET', headers: sent } = request;
+    const answer = await fetch(source.origin + at, {
+      method,
+      headers: {
+        'content-type': sent['content-type'] ?? 'application/json',
+        ...(isValid ? known : { authorization: 'Bearer none' }),
+      },
+      ...(method === 'POST' && { body: await text(request) }),
+    });
+    const kept = ['content-type', 'link', 'etag', 'date'].flatMap((name) => {
+      const given = answer.headers.get(name);
+      return given === null ? [] : [[name, given] as const];
+    });
+    response.writeHead(answer.status, Object.fromEntries(kept));
     response.end(Buffer.from(await answer.arrayBuffer()));
     await once(response, 'close');
   };
