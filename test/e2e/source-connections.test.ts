@@ -206,11 +206,11 @@ function openAlone(connector: string): Promise<Source> {
     stored: { read: () => Promise.reject(new Error('no credential')), refused: () => {} },
     connections: useConnections({ unitOfWork, secrets, authorizationServers }),
   });
-  const { tenantId, spaceId, principalId } = tools.world;
+  const { tenantId, spaceId } = tools.world;
   return sources.open({
     tenantId,
     spaceId,
-    principalId,
+    principalId: newId(),
     connectorId: idOf(connector),
     providerSlug: 'google_drive',
     scopeConfig: sources.parseScope('google_drive', { api_url: `${vendor.origin}/drive/v3` }),
