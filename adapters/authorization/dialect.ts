@@ -8,15 +8,19 @@ import type {
 /** Where an authorization server differs from RFC 6749 and RFC 7009; what is omitted follows them. */
 export interface Dialect {
   /** Changes the address of the authorization request. */
-  authorize?(url: URL): void;
+  authorize?: (url: URL) => void;
   /** Changes the form of a request to the token endpoint. */
-  ask?(form: URLSearchParams): void;
+  ask?: (form: URLSearchParams) => void;
   /** The object that the token endpoint answers in the standard form; a member `error` makes it a refusal. */
-  answer?(body: Record<string, unknown>): Record<string, unknown>;
+  answer?: (body: Record<string, unknown>) => Record<string, unknown>;
   /** The request that revokes a token; null: tokens of this kind cannot be revoked. */
-  revoke?(endpoint: string, grant: Grant, token: RevocableToken): { url: string; init: RequestInit } | null;
+  revoke?: (
+    endpoint: string,
+    grant: Grant,
+    token: RevocableToken,
+  ) => { url: string; init: RequestInit } | null;
   /** Whether the answer says that the token is good for nothing any more. */
-  isRevoked?(status: number, body: Record<string, unknown>): boolean;
+  isRevoked?: (status: number, body: Record<string, unknown>) => boolean;
 }
 
 /** By the slug of the provider of sources. */

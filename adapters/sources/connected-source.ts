@@ -52,7 +52,8 @@ export class ConnectedAccount {
 
 /** A source whose requests are repeated once with a refreshed token: all of them only read. */
 export function connectedSource(source: Source, account: ConnectedAccount): Source {
-  const { prepare, groups } = source;
+  const prepare = source.prepare?.bind(source);
+  const groups = source.groups?.bind(source);
   return {
     check: (signal) => account.renewing(() => source.check(signal)),
     list: (input, signal) => account.renewing(() => source.list(input, signal)),
@@ -62,13 +63,13 @@ export function connectedSource(source: Source, account: ConnectedAccount): Sour
       ? {}
       : {
           prepare: (refs: readonly string[], signal: AbortSignal) =>
-            account.renewing(() => prepare.call(source, refs, signal)),
+            account.renewing(() => prepare(refs, signal)),
         }),
     ...(groups === undefined
       ? {}
       : {
           groups: (cursor: string | null, signal: AbortSignal) =>
-            account.renewing(() => groups.call(source, cursor, signal)),
+            account.renewing(() => groups(cursor, signal)),
         }),
     close: async () => source.close?.(),
   };

@@ -80,7 +80,10 @@ async function startOthers(): Promise<void> {
     const at = JSON.stringify(source.scopeConfig).replaceAll(source.origin, started.origin);
     const scopeConfig = JSON.parse(at) as object;
     others.set(source.slug, { vendor: started, scopeConfig, tokenPath: String(options.routes?.token) });
-    stops.push(() => started.stop(), source.close);
+    stops.push(
+      () => started.stop(),
+      () => source.close(),
+    );
   };
   await add(await startGithub(), {
     path: '/repos/',

@@ -98,7 +98,9 @@ export async function startAuthorizationServer(
       await Promise.all(store.grantsOf(sub).map((grant) => store.revokeByGrantId(grant)));
     },
     forgetClients: () => store.forget('Client'),
-    addClient: (client) => store.adapterOf('Client').upsert(client.client_id, client, 0) as Promise<void>,
+    addClient: async (client) => {
+      await store.adapterOf('Client').upsert(client.client_id, client, 0);
+    },
     forgetAccessTokens: () => store.forget('AccessToken'),
     stop: async () => {
       server.closeAllConnections();
