@@ -5,10 +5,12 @@ import { createAuthorizationServers } from '#adapters/authorization/authorizatio
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
 import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
+import { sourceDialects } from '#adapters/sources/dialects.ts';
 import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
 import { namedRoots } from '#adapters/sources/named-roots.ts';
 import type { SourceProvider } from '#adapters/sources/provider.ts';
 import { providers } from '#adapters/sources/providers.ts';
+import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
 import {
   discoveryMs,
   requestMs,
@@ -131,6 +133,8 @@ export function assemble(
   const openStored = (use: CredentialUse) =>
     unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use));
   const stored = createStoredCredentials({ ...egress, open: openStored });
+  const dialects = sourceDialects(sourceProviders);
+  const authorizationServers = createAuthorizationServers({ ...egress, dialects });
   const builtin = createBuiltinModel(modelFilesSource(config, process.env));
   const embedders = createEmbedders({
     ...egress,
@@ -152,7 +156,7 @@ export function assemble(
     names: createPresidio(egress),
     longTexts: createRedactionThreads(secrets, gatewayRedaction),
     oidc: createOidcClient(egress),
-    authorizationServers: createAuthorizationServers(egress),
+    authorizationServers,
     searchPlaces: new SearchPlaces(),
     sources: createSourceProviders({
       ...egress,
@@ -160,6 +164,7 @@ export function assemble(
       roots: namedRoots(config.CONNECTOR_ROOTS),
       openCredential: openStored,
       stored,
+      connections: useConnections({ unitOfWork, secrets, authorizationServers }),
       providers: sourceProviders,
     }),
     checkPlaces: new CheckPlaces(),

@@ -5,17 +5,20 @@ import {
   prepareAuthorization,
   storeAttempt,
   type BeginAuthorization,
-} from '#domain/capabilities/connections/begin-authorization.ts';
+} from '#domain/capabilities/server-connections/begin-authorization.ts';
 import {
   claimCode,
   exchangeCode,
   spaceOfHandle,
 } from '#domain/capabilities/connections/complete-authorization.ts';
 import type { ConnectionSettings } from '#domain/capabilities/connections/connection-parts.ts';
+import type { BegunAttempt } from '#domain/capabilities/connections/insert-attempt.ts';
 import type { ShownConnection } from '#domain/capabilities/connections/read-connection.ts';
+import { lockServerHolder } from '#domain/capabilities/server-connections/lock-server.ts';
 import { saveOrRevoke } from '#domain/capabilities/connections/save-or-revoke.ts';
 import { revokeWithdrawn } from '#domain/capabilities/connections/revoke-withdrawn.ts';
 import { disconnect } from '#domain/capabilities/connections/withdraw-connections.ts';
+import { lockConnectorHolder } from '#domain/knowledge/source-connections/lock-connector.ts';
 import { spaceOfServer } from '#domain/capabilities/tools/find-server.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { GatewayDependencies } from './compose.ts';
@@ -44,10 +47,16 @@ export async function initiateConnection(
   const prepared = await inPlace(deps, request, (signal) =>
     prepareAuthorization(deps, settings, plan, signal),
   );
-  const { nonce, expiresAt } = await request.inContext(plan.spaceId, (ctx) =>
-    storeAttempt(ctx, settings, plan, prepared),
-  );
-  const popupUrl = new URL(`${settings.apiUrl}/v1/mcp-auth/start`);
+  const begun = await request.inContext(plan.spaceId, (ctx) => storeAttempt(ctx, settings, plan, prepared));
+  return popupOf(settings, begun);
+}
+
+/** What a client opens for an attempt. */
+export function popupOf(
+  { apiUrl }: ConnectionSettings,
+  { nonce, expiresAt }: BegunAttempt,
+): { popupUrl: string; expiresAt: Date } {
+  const popupUrl = new URL(`${apiUrl}/v1/mcp-auth/start`);
   popupUrl.searchParams.set('nonce', nonce);
   return { popupUrl: popupUrl.href, expiresAt };
 }
@@ -65,7 +74,11 @@ export async function completeConnection(
   // Goes on when the client disconnects: the code is used up, and its tokens would be lost.
   const signal = AbortSignal.timeout(requestMs);
   const tokens = await exchangeCode(deps, claimed, { signal, requestId: request.id });
-  return saveOrRevoke(deps, claimed, tokens, (save) => request.inContext(claimed.spaceId, save));
+  const issued = {
+    tokens,
+    lockHolder: claimed.isOfConnector ? lockConnectorHolder(deps.sources) : lockServerHolder,
+  };
+  return saveOrRevoke(deps, claimed, issued, (save) => request.inContext(claimed.spaceId, save));
 }
 
 /** Ends a connection: its tokens are revoked at once where the authorization server answers, else by a later sweep. */
@@ -75,6 +88,15 @@ export async function endConnection(
   { spaceId, serverId }: { spaceId: string; serverId: string },
 ): Promise<void> {
   const id = await request.inContext(spaceId, (ctx) => disconnect(ctx, { serverId }));
+  await revokeNow(deps, request, id);
+}
+
+/** Revokes the tokens of a withdrawn connection; where that fails, a sweep does it later. */
+export async function revokeNow(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  id: string,
+): Promise<void> {
   await revokeWithdrawn(deps, request.identity.tenantId, id).catch((error: unknown) => {
     request.log.error(
       { fault: error instanceof Error ? error.name : 'unknown' },

@@ -56,6 +56,7 @@ export async function changeConnector(
     connectorId: path.connector_id,
     status: body.status,
     credentialId: body.credential_id,
+    clientCredentialId: body.client_credential_id,
     syncSchedule: body.sync_schedule,
     ...(body.scope_config === undefined ? {} : { scopeConfig: body.scope_config }),
   };
@@ -75,6 +76,7 @@ export function fromBody(body: CreateConnectorBody) {
     providerSlug: body.provider_slug,
     scopeConfig: body.scope_config,
     credentialId: body.credential_id ?? null,
+    clientCredentialId: body.client_credential_id ?? null,
     syncSchedule: body.sync_schedule ?? null,
   };
 }

@@ -10,6 +10,7 @@ import { fileAnchors } from '#adapters/events/file-anchors.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
 import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
+import { sourceDialects } from '#adapters/sources/dialects.ts';
 import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
 import { namedRoots } from '#adapters/sources/named-roots.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
@@ -117,7 +118,7 @@ const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded
 const openStored = (use: CredentialUse) =>
   unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use));
 const stored = createStoredCredentials({ ...egress, open: openStored });
-const authorizationServers = createAuthorizationServers({ ...egress, shares });
+const authorizationServers = createAuthorizationServers({ ...egress, shares, dialects: sourceDialects() });
 const connections = useConnections({ unitOfWork, secrets, authorizationServers });
 const credential = createCredentials(config.MODEL_CREDENTIALS, process.env);
 const vendor = { ...egress, shares, credential, stored };
@@ -152,6 +153,7 @@ const activities = createActivities({
     roots: namedRoots(config.CONNECTOR_ROOTS),
     openCredential: openStored,
     stored,
+    connections,
   }),
   embedders: createEmbedders({ ...vendor, builtin: builtinEmbedding }),
   publicUrl: config.PUBLIC_URL,

@@ -43,7 +43,8 @@ export async function withSource<T>(
   try {
     const running = await unitOfWork.inTenant(tenantId, (em) => findRunning(em, runId));
     const { connector } = running;
-    const settings = { scopeConfig: connector.scopeConfig, credentialId: connector.credentialId ?? null };
+    const { scopeConfig, credentialId = null, clientCredentialId = null } = connector;
+    const settings = { scopeConfig, credentialId, clientCredentialId };
     ({ host } = sources.endpoint(connector.providerSlug, connector.scopeConfig));
     source = await sources.open(sourceOf(connector, settings));
     const pace = async (count: number, signal: AbortSignal): Promise<void> => {

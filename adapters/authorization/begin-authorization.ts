@@ -5,9 +5,10 @@ import {
   type BegunAuthorization,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import { requestedScope } from '#domain/capabilities/connections/scopes.ts';
+import type { Dialect } from './dialect.ts';
 import { metadataOf } from './server-metadata.ts';
 
-export async function begin(request: AuthorizationRequest): Promise<BegunAuthorization> {
+export async function begin(request: AuthorizationRequest, dialect: Dialect): Promise<BegunAuthorization> {
   const { target, client, redirectUri, grantedScope, state } = request;
   const metadata = metadataOf(target);
   // The package takes a list that is missing for a server that knows S256.
@@ -27,5 +28,9 @@ export async function begin(request: AuthorizationRequest): Promise<BegunAuthori
     ...(scope === null ? {} : { scope }),
     ...(target.resource === null ? {} : { resource: target.resource }),
   });
+  for (const [name, value] of Object.entries(target.source?.parameters ?? {})) {
+    authorizationUrl.searchParams.set(name, value);
+  }
+  dialect.authorize?.(authorizationUrl);
   return { url: authorizationUrl.href, codeVerifier, scope };
 }

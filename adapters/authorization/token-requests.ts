@@ -10,6 +10,7 @@ import type {
   IssuedTokens,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import { clientAuthentication } from './client-authentication.ts';
+import { translated, type Dialect } from './dialect.ts';
 import type { DpopSessions } from './dpop-sessions.ts';
 import { toIssuedTokens } from './issued-tokens.ts';
 import { metadataOf } from './server-metadata.ts';
@@ -19,6 +20,7 @@ interface Request {
   grant: Grant;
   wire: Wire;
   sessions: DpopSessions;
+  dialect: Dialect;
 }
 
 export function exchangeCode(request: Request, code: AuthorizationCode): Promise<IssuedTokens> {
@@ -69,13 +71,13 @@ export function clientTokens(request: Request, scope: string | null): Promise<Is
   });
 }
 
-async function sharedBy({ grant: { target, client, dpopKey }, wire, sessions }: Request) {
+async function sharedBy({ grant: { target, client, dpopKey }, wire, sessions, dialect }: Request) {
   return {
     issuer: target.issuer,
     metadata: metadataOf(target),
     clientInformation: { client_id: client.clientId },
     addClientAuthentication: clientAuthentication(target, client),
-    fetchFn: wire.fetch,
+    fetchFn: translated(wire.fetch, dialect),
     ...(target.resource === null ? {} : { resource: target.resource }),
     ...(dpopKey === null ? {} : { dpop: await sessions.of(dpopKey) }),
   };

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { ProviderDescription, SourceCatalogue } from '#domain/knowledge/connectors/source-providers.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
-import type { SourceProvider } from './provider.ts';
+import type { AuthorizationPreset, SourceProvider } from './provider.ts';
 import { providers as allProviders } from './providers.ts';
 
 /** A catalogue that also finds the provider itself. */
@@ -33,13 +34,60 @@ export function createSourceCatalogue(
       const found = provider(slug);
       return found.endpoint(found.scope.parse(scopeConfig));
     },
+    authorization: (slug, scopeConfig, tenantId) => {
+      const found = provider(slug);
+      const scope = found.scope.parse(scopeConfig);
+      const preset = found.connection?.authorization(scope) ?? null;
+      const { origin } = found.endpoint(scope);
+      return preset === null || origin === null
+        ? null
+        : targetOf(preset, { tenantId, provider: slug, title: found.title, origin });
+    },
   };
 }
 
 function describe({ scope, ...provider }: SourceProvider): ProviderDescription {
   const { slug, title, description, beta, credentialKinds, credentialRequired, detects } = provider;
+  const connects = provider.connection !== undefined;
   const scopeSchema = z.toJSONSchema(scope, { io: 'input' });
-  return { slug, title, description, beta, scopeSchema, credentialKinds, credentialRequired, detects };
+  return {
+    slug,
+    title,
+    description,
+    beta,
+    scopeSchema,
+    credentialKinds,
+    credentialRequired,
+    connects,
+    detects,
+  };
+}
+
+/** In the form of what discovery finds. */
+function targetOf(
+  preset: AuthorizationPreset,
+  { tenantId, ...source }: { tenantId: string; provider: string; title: string; origin: string },
+): AuthorizationTarget {
+  const { issuer, authorizationUrl, tokenUrl, revocationUrl, scope, parameters } = preset;
+  return {
+    tenantId,
+    issuer,
+    resource: null,
+    scope,
+    dpopAlg: null,
+    acceptsClientDocuments: false,
+    registersClients: false,
+    metadata: {
+      issuer,
+      authorization_endpoint: authorizationUrl,
+      token_endpoint: tokenUrl,
+      ...(revocationUrl === null ? {} : { revocation_endpoint: revocationUrl }),
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: [preset.clientAuthentication],
+    },
+    source: { ...source, parameters },
+  };
 }
 
 function parseScope(provider: SourceProvider, scopeConfig: unknown): unknown {

@@ -1,3 +1,4 @@
+import type { ConnectionSource } from '#domain/capabilities/connections/connection-source.ts';
 import {
   CredentialFailure,
   type CredentialSource,
@@ -7,6 +8,7 @@ import type { OpenedCredential } from '#domain/capabilities/credentials/open-cre
 import type { SourceProviders, SourceUse } from '#domain/knowledge/connectors/source-providers.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
+import { ConnectedAccount, connectedSource } from './connected-source.ts';
 import { createSourceCatalogue } from './create-source-catalogue.ts';
 import type { SourceAccess, SourceProvider } from './provider.ts';
 
@@ -15,6 +17,8 @@ export interface SourceOptions extends BoundedFetchOptions, Pick<SourceAccess, '
   openCredential: (use: CredentialUse) => Promise<OpenedCredential | null>;
   /** Tokens of `oauth2_client` credentials. */
   stored: CredentialSource;
+  /** Tokens of connected accounts; omitted: no account can be used. */
+  connections?: ConnectionSource;
   providers?: readonly SourceProvider[];
 }
 
@@ -25,16 +29,34 @@ export function createSourceProviders(options: SourceOptions): SourceProviders {
     open: async (use) => {
       const provider = catalogue.provider(use.providerSlug);
       const scope = provider.scope.parse(use.scopeConfig);
-      return provider.open(scope, await accessFor(options, use, provider.endpoint(scope).origin));
+      const { origin } = provider.endpoint(scope);
+      const account = accountOf(options, use, origin);
+      const source = await provider.open(scope, await accessFor(options, use, { origin, account }));
+      return account === null ? source : connectedSource(source, account);
     },
   };
+}
+
+/** @throws SourceFailure where accounts cannot be connected */
+function accountOf(
+  { connections }: SourceOptions,
+  { tenantId, connectorId, clientCredentialId = null }: SourceUse,
+  origin: string | null,
+): ConnectedAccount | null {
+  if (clientCredentialId === null) {
+    return null;
+  }
+  if (connections === undefined || origin === null) {
+    throw credentialFailure('missing');
+  }
+  return new ConnectedAccount(connections, { tenantId, connectorId, origin });
 }
 
 /** The credential is read once for each opened source: a rotation takes effect with the next slice of a run. */
 async function accessFor(
   options: SourceOptions,
   use: SourceUse,
-  origin: string | null,
+  { origin, account }: { origin: string | null; account: ConnectedAccount | null },
 ): Promise<SourceAccess> {
   const { tenantId, spaceId, principalId, credentialId } = use;
   const stored: CredentialUse | null =
@@ -51,7 +73,11 @@ async function accessFor(
     connect: options.connect,
     roots: options.roots,
     credential: opened?.value ?? null,
+    isConnected: account !== null,
     bearer: async () => {
+      if (account !== null) {
+        return account.token();
+      }
       if (stored === null) {
         throw credentialFailure('missing');
       }

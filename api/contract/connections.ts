@@ -15,6 +15,8 @@ export const initiateQuery = z.strictObject({
   }),
 });
 
+export const initiateSourceQuery = initiateQuery.pick({ redirect_uri: true });
+
 export const initiated = data(
   z.strictObject({
     popup_url: z.string().meta({ description: 'For a window of the browser; good once, for ten minutes.' }),
@@ -76,7 +78,8 @@ export const clientDocument = z.strictObject({
 
 export const connectionRecord = z
   .strictObject({
-    server_id: uuid,
+    server_id: uuid.nullable().meta({ description: 'null: it is of a connector.' }),
+    connector_id: uuid.nullable(),
     owner: z.enum(['personal', 'shared']),
     status: z.enum(connectionStatuses),
     issuer: z.string().nullable().meta({ description: 'The authorization server.' }),

@@ -29,10 +29,16 @@ const scopeConfig = z.record(z.string(), z.unknown()).meta({
   description: 'As the `scope_schema` of the provider says. Never holds a secret.',
 });
 
+const clientCredential = uuid.nullable().optional().meta({
+  description:
+    'A credential of kind `oauth2_client` for the origin of the source: an account is connected by the popup, in place of credential_id.',
+});
+
 export const createConnectorBody = z.strictObject({
   provider_slug: z.string().min(1).max(64),
   scope_config: scopeConfig,
   credential_id: uuid.nullable().optional(),
+  client_credential_id: clientCredential,
   sync_schedule: schedule
     .nullable()
     .optional()
@@ -43,6 +49,7 @@ export const updateConnectorBody = z.strictObject({
   status: z.enum(['active', 'paused']).optional(),
   scope_config: scopeConfig.optional(),
   credential_id: uuid.nullable().optional(),
+  client_credential_id: clientCredential,
   sync_schedule: schedule.nullable().optional(),
 });
 
@@ -83,6 +90,9 @@ export const connectorRecord = z
     provider_slug: z.string(),
     principal_id: uuid.meta({ description: 'For whom it acts: its creator.' }),
     credential_id: uuid.nullable(),
+    client_credential_id: uuid.nullable().meta({
+      description: 'null: it is read without a connection.',
+    }),
     scope_config: z.unknown(),
     status: z.enum(connectorStatuses),
     status_reason: z
@@ -168,6 +178,9 @@ export const connectorProviderRecord = z
     scope_schema: z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema of `scope_config`.' }),
     credential_kinds: z.array(z.enum(credentialKinds)),
     credential_required: z.boolean(),
+    connects: z
+      .boolean()
+      .meta({ description: 'Whether an account can be connected by the popup in place of a credential.' }),
     detects: z.strictObject({
       changes: z.enum(['listing', 'request']),
       deletions: z.enum(['source', 'listing', 'never']),

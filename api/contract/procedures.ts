@@ -1,4 +1,4 @@
-import { completeBody, initiateParams, initiateQuery } from './connections.ts';
+import { completeBody, initiateParams, initiateQuery, initiateSourceQuery } from './connections.ts';
 import { z } from 'zod';
 import { inviteStatuses } from '#domain/workspace/invites/invite-status.ts';
 import { continuations, inputModalities, providerKinds } from '#domain/capabilities/models/model-gateway.ts';
@@ -129,6 +129,9 @@ export const listConnectorsInput = documentListInput.extend({
 });
 export const connectorInput = collectionInput.extend({ connector_id: uuid });
 export const updateConnectorInput = connectorInput.extend(updateConnectorBody.shape);
+export const initiateSourceConnectionInput = connectorInput.extend({
+  redirect_uri: initiateSourceQuery.shape.redirect_uri.optional(),
+});
 export const deleteConnectorInput = connectorInput.extend({ retain_documents: z.boolean().default(false) });
 export const requestSyncInput = connectorInput.extend(requestSyncBody.shape);
 export const syncRunInput = connectorInput.extend({ sync_id: uuid });

@@ -4,6 +4,7 @@ import type { ListedConnection, ShownConnection } from '#domain/capabilities/con
 export function presentConnection(shown: ShownConnection): ConnectionRecord {
   return {
     server_id: shown.serverId,
+    connector_id: shown.connectorId,
     owner: shown.owner,
     status: shown.status,
     issuer: shown.issuer,

@@ -27,6 +27,7 @@ export function presentConnector(
     provider_slug: connector.providerSlug,
     principal_id: connector.principalId,
     credential_id: connector.credentialId ?? null,
+    client_credential_id: connector.clientCredentialId ?? null,
     scope_config: connector.scopeConfig,
     status: connector.status,
     status_reason: connector.statusReason ?? null,
@@ -107,6 +108,7 @@ export function presentProvider(provider: ProviderDescription): z.infer<typeof c
     scope_schema: { ...provider.scopeSchema },
     credential_kinds: [...provider.credentialKinds],
     credential_required: provider.credentialRequired,
+    connects: provider.connects,
     detects: { ...provider.detects },
   };
 }

@@ -24,7 +24,7 @@ export const connections = router({
 
   complete: procedure({
     permission: 'tools.execute',
-    audit: ['security.mcp_auth_granted', 'security.mcp_auth_failed'],
+    audit: ['security.mcp_auth_granted', 'security.mcp_auth_failed', 'collection.connector_resumed'],
   })
     .input(inputs.completeConnectionInput)
     .output(connectionEnvelope)

@@ -1,6 +1,10 @@
+import { connectionSettings } from '#api/connections.ts';
 import { changeConnector, checkConnector, fromBody } from '#api/connectors.ts';
+import { deleted } from '#api/contract/common.ts';
+import { connectionEnvelope, initiated } from '#api/contract/connections.ts';
 import * as contract from '#api/contract/connectors.ts';
 import * as inputs from '#api/contract/procedures.ts';
+import { presentConnection, presentInitiated } from '#api/present/connections.ts';
 import {
   presentConnector,
   presentProvider,
@@ -9,6 +13,8 @@ import {
 } from '#api/present/connectors.ts';
 import { toPage } from '#api/present/page.ts';
 import { audits, ownProviders } from '#api/rest/v1/connectors/audits.ts';
+import { endSourceConnection, initiateSourceConnection, readConnectionOf } from '#api/source-connections.ts';
+import { ownPage } from '#domain/capabilities/connections/connection-parts.ts';
 import { cancelSync } from '#domain/knowledge/connectors/cancel-sync.ts';
 import { createConnector } from '#domain/knowledge/connectors/create-connector.ts';
 import { deleteConnector } from '#domain/knowledge/connectors/delete-connector.ts';
@@ -92,6 +98,29 @@ export const connectors = router({
         ),
       ),
     })),
+
+  connect: procedure({ permission: 'connectors.update', audit: audits.initiateConnection })
+    .input(inputs.initiateSourceConnectionInput)
+    .output(initiated)
+    .mutation(async ({ ctx: { request, deps }, input: { redirect_uri: given, ...path } }) => {
+      const redirectUri = given ?? ownPage(connectionSettings(deps));
+      return presentInitiated(await initiateSourceConnection(deps, request, { ...path, redirectUri }));
+    }),
+
+  connection: reading()
+    .input(inputs.connectorInput)
+    .output(connectionEnvelope)
+    .query(async ({ ctx: { request, deps }, input }) => ({
+      data: presentConnection(await readConnectionOf(deps, request, input)),
+    })),
+
+  disconnect: procedure({ permission: 'connectors.update', audit: audits.disconnect })
+    .input(inputs.connectorInput)
+    .output(deleted)
+    .mutation(async ({ ctx: { request, deps }, input }) => {
+      await endSourceConnection(deps, request, input);
+      return { data: { id: input.connector_id, deleted: true as const } };
+    }),
 
   sync: procedure({ permission: 'connectors.sync', audit: audits.sync })
     .input(inputs.requestSyncInput)

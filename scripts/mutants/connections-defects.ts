@@ -46,7 +46,7 @@ export const connectionsDefects: readonly Defect[] = [
   },
   {
     name: 'a connection redirect compared by its prefix',
-    file: 'domain/capabilities/connections/begin-authorization.ts',
+    file: 'domain/capabilities/connections/connection-parts.ts',
     replace: [
       [
         '!settings.redirectUris.includes(redirectUri)',
@@ -258,9 +258,16 @@ export const connectionsDefects: readonly Defect[] = [
   {
     name: 'a connection of one person used for another',
     file: 'domain/capabilities/connections/find-connection.ts',
-    replace: [['{ serverId, ownerId, withdrawnAt: null }', '{ serverId, withdrawnAt: null }']],
+    replace: [[', ownerId: key.ownerId }', ' }']],
     test: refresh,
     caughtBy: 'is of its owner alone',
+  },
+  {
+    name: 'tokens of a source used for another origin',
+    file: 'domain/capabilities/connections/find-connection.ts',
+    replace: [[', resource: key.origin }', ' }']],
+    test: 'test/api/source-connections.test.ts',
+    caughtBy: 'has tokens for the origin of its source',
   },
   {
     name: 'a connection refreshed without its lease',

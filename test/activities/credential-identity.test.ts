@@ -141,13 +141,16 @@ describe('one tool server that shows each credential other tools', () => {
       credentials: [],
       env: {},
       connections: {
-        read: async ({ ownerId }) => ({
-          connectionId: `of ${ownerId}`,
-          generation: 1,
-          accessToken: tokens.get(ownerId ?? '') ?? '',
-          tokenType: 'Bearer',
-          dpopKey: null,
-        }),
+        read: async (identity) => {
+          const ownerId = 'ownerId' in identity ? identity.ownerId : null;
+          return {
+            connectionId: `of ${ownerId}`,
+            generation: 1,
+            accessToken: tokens.get(ownerId ?? '') ?? '',
+            tokenType: 'Bearer',
+            dpopKey: null,
+          };
+        },
         renew: unused,
         refuse: unused,
         needScope: unused,

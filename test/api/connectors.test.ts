@@ -102,6 +102,7 @@ describe('a connector', () => {
         'created_at',
         'updated_at',
         'credential_id',
+        'client_credential_id',
         'status_reason',
         'next_runs',
       ].sort(),

@@ -508,10 +508,14 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     args: (input) => [...argument('document_id')(input), ...flags(...inCollection, ...page)(input)],
   },
   'connectors providers': { procedure: 'connectors.providers', args: () => [] },
+  'connectors complete': { procedure: 'connections.complete', args: argument('handle') },
   'connectors list': { procedure: 'connectors.list', args: flags(...inCollection, ...page) },
   ...Object.fromEntries(
     [
       { verb: 'show', procedure: 'get', more: [] },
+      { verb: 'connect', procedure: 'connect', more: [] },
+      { verb: 'connection', procedure: 'connection', more: [] },
+      { verb: 'disconnect', procedure: 'disconnect', more: [] },
       { verb: 'sync', procedure: 'sync', more: [] },
       { verb: 'delete', procedure: 'delete', more: [] },
       { verb: 'runs', procedure: 'listRuns', more: page },

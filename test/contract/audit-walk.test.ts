@@ -197,6 +197,10 @@ const successes: Record<string, Success[]> = {
   finishEarlierPopup: [{ events: ['security.mcp_auth_failed'] }],
   initiateConnection: [{ events: ['security.mcp_auth_started'] }],
   'connections.initiate': [{ events: ['security.mcp_auth_started'] }],
+  initiateConnectorConnection: [{ events: ['security.mcp_auth_started'] }],
+  'connectors.connect': [{ events: ['security.mcp_auth_started'] }],
+  deleteConnectorConnection: [{ events: ['security.mcp_auth_revoked'] }],
+  'connectors.disconnect': [{ events: ['security.mcp_auth_revoked'] }],
   completeConnection: [{ events: ['security.mcp_auth_granted'] }],
   'connections.complete': [{ events: ['security.mcp_auth_granted'] }],
   signOut: [
@@ -267,11 +271,28 @@ const opening = new Set(['tenants.create', 'createTenant']);
 /** The events of a space with redaction: test/api/governance.test.ts covers them. */
 const screened = ['security.pii_detected', 'security.content_blocked'];
 
+/** Of a connector whose account is connected. */
+const ofAccounts = ['security.mcp_auth_failed', 'security.mcp_auth_revoked'];
+
 /** Types that an operation declares but its fixture does not produce; another test or route does. */
 const rarely: Record<string, string[]> = {
-  // A source must answer: test/api/connectors.test.ts covers it.
-  updateConnector: ['collection.connector_resumed'],
-  'connectors.update': ['collection.connector_resumed'],
+  // A source must answer, or an account be connected: the tests of connectors and of their connections cover it.
+  ...Object.fromEntries(
+    ['updateConnector', 'connectors.update'].map((id) => [
+      id,
+      ['collection.connector_resumed', 'collection.connector_auth_required', ...ofAccounts],
+    ]),
+  ),
+  deleteConnector: ofAccounts,
+  'connectors.delete': ofAccounts,
+  initiateConnectorConnection: ['security.mcp_auth_failed'],
+  'connectors.connect': ['security.mcp_auth_failed'],
+  ...Object.fromEntries(
+    ['deleteConnectorConnection', 'connectors.disconnect'].map((id) => [
+      id,
+      ['security.mcp_auth_failed', 'collection.connector_auth_required', 'collection.sync_cancelled'],
+    ]),
+  ),
   'invites.accept': ['space.member_added'],
   createInvite: ['space.invite_expired'],
   'invites.create': ['space.invite_expired'],
@@ -291,8 +312,8 @@ const rarely: Record<string, string[]> = {
   // Denied, cancelled and failed attempts: test/api/connections.test.ts covers them.
   openConnectionPopup: ['security.mcp_auth_failed'],
   finishConnectionPopup: ['security.mcp_auth_failed'],
-  completeConnection: ['security.mcp_auth_failed'],
-  'connections.complete': ['security.mcp_auth_failed'],
+  completeConnection: ['security.mcp_auth_failed', 'collection.connector_resumed'],
+  'connections.complete': ['security.mcp_auth_failed', 'collection.connector_resumed'],
   initiateConnection: ['security.mcp_auth_failed'],
   'connections.initiate': ['security.mcp_auth_failed'],
   createSession: ['security.login_failed'],

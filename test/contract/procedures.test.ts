@@ -5,6 +5,7 @@ import { eventTypes } from '#domain/foundation/events/catalogue.ts';
 import { embeddingProcedureText } from '../support/embedding-fixtures.ts';
 import { connectionProcedureText } from '../support/connection-fixtures.ts';
 import { connectorProcedureText } from '../support/connector-fixtures.ts';
+import { sourceConnectionProcedureText } from '../support/source-connection-fixtures.ts';
 import { credentialProcedureText } from '../support/credential-fixtures.ts';
 import { deletionProcedureText } from '../support/deletion-fixtures.ts';
 import { adminProcedureText } from '../support/admin-procedures.ts';
@@ -86,6 +87,7 @@ plainText.push(
   ...signInProcedureText,
   ...connectionProcedureText,
   ...connectorProcedureText,
+  ...sourceConnectionProcedureText,
   ...credentialProcedureText,
   ...embeddingProcedureText,
 );

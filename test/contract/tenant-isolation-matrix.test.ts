@@ -13,6 +13,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
 import { embeddingText } from '../support/embedding-fixtures.ts';
 import { connectorText } from '../support/connector-fixtures.ts';
+import { sourceConnectionText } from '../support/source-connection-fixtures.ts';
 import { credentialText } from '../support/credential-fixtures.ts';
 import { adminText } from '../support/admin-fixtures.ts';
 import { addOperator } from '../support/operators.ts';
@@ -122,6 +123,7 @@ const plainText = [
   ...connectionText,
   ...connectorText,
   ...deletionText,
+  ...sourceConnectionText,
   ...credentialText,
   ...embeddingText,
 ];

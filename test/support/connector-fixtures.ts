@@ -21,8 +21,9 @@ export const connectorText = [
   ...words.map((word) => `updateConnector body ${word}`),
 ];
 
-/** The same of procedures. */
+/** The same of procedures. A client cannot stand beside the credential of their fixtures: those of the operations are tried. */
 export const connectorProcedureText = [
+  ...['create', 'check', 'update'].map((verb) => `connectors.${verb} client_credential_id`),
   ...['create', 'check'].flatMap((verb) =>
     ['provider_slug', ...words].map((word) => `connectors.${verb} ${word}`),
   ),

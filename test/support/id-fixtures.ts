@@ -5,6 +5,7 @@ import { embeddingFixtures, plainEmbeddingCalls } from './embedding-fixtures.ts'
 import { connectionCalls, connectionFixtures } from './connection-fixtures.ts';
 import { connectorFixtures } from './connector-fixtures.ts';
 import { deletionCalls, deletionFixtures } from './deletion-fixtures.ts';
+import { sourceConnectionFixtures } from './source-connection-fixtures.ts';
 import { credentialFixtures, plainCredentialCalls } from './credential-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
@@ -491,6 +492,7 @@ export function idFixtures(maker: Maker): Fixtures {
     ...native,
     ...connectorFixtures(maker),
     ...deletionFixtures(maker),
+    ...sourceConnectionFixtures(maker),
     ...credentialFixtures(maker),
     ...embeddingFixtures(maker),
     ...threadFixtures(maker),

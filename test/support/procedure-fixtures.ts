@@ -9,6 +9,7 @@ import { adminProcedures } from './admin-procedures.ts';
 import { embeddingProcedures } from './embedding-fixtures.ts';
 import { connectionProcedures } from './connection-fixtures.ts';
 import { connectorProcedures } from './connector-procedures.ts';
+import { sourceConnectionProcedures } from './source-connection-fixtures.ts';
 import { credentialProcedures } from './credential-procedures.ts';
 import type { TestDatabase } from './database.ts';
 import { signInProcedures } from './sign-in-fixtures.ts';
@@ -435,6 +436,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     },
     ...connectionProcedures(parts),
     ...connectorProcedures(parts),
+    ...sourceConnectionProcedures(parts),
     ...credentialProcedures(parts),
     ...embeddingProcedures(parts),
     ...Object.fromEntries(

@@ -14,6 +14,7 @@ import { JsonApi, TooLong } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint, withoutSlashes } from '../shared/web-url.ts';
+import { confluenceConnection } from './connection.ts';
 import { People } from './people.ts';
 import { Readers } from './readers.ts';
 import { confluenceScope, type ConfluenceScope } from './scope.ts';
@@ -32,6 +33,7 @@ export const confluenceProvider = defineProvider<ConfluenceScope>({
   scope: confluenceScope,
   credentialKinds: ['basic', 'bearer'],
   credentialRequired: true,
+  connection: confluenceConnection,
   detects: { changes: 'listing', deletions: 'listing', readers: true },
   endpoint: ({ base_url: base }) => webEndpoint(base),
   open: (scope, access) => new ConfluenceSource(scope, access),

@@ -11,6 +11,7 @@ import { JsonApi, type Answer } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
+import { githubConnection } from './connection.ts';
 import { toDocument, toMarkdown, versionOf } from './document.ts';
 import { githubFailure } from './failure.ts';
 import { beginState, readState, sinceIn, sinceOf, type ListingState } from './listing-state.ts';
@@ -29,6 +30,7 @@ export const githubProvider = defineProvider<GithubScope>({
   scope: githubScope,
   credentialKinds: ['bearer'],
   credentialRequired: false,
+  connection: githubConnection,
   detects: { changes: 'listing', deletions: 'listing', readers: false },
   endpoint: ({ api_url: url }) => webEndpoint(url),
   open: (scope, access) => new GithubSource(scope, access),

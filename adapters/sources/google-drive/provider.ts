@@ -13,6 +13,7 @@ import { defineProvider, type SourceAccess } from '../provider.ts';
 import { TooLong } from '../shared/json-api.ts';
 import { nextPlace, placeOf, type PagePlace } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
+import { googleDriveConnection } from './connection.ts';
 import { DriveClient } from './drive-client.ts';
 import { FileRefused } from './failure.ts';
 import { exportType, isDocument, versionOf } from './formats.ts';
@@ -27,6 +28,7 @@ export const googleDriveProvider = defineProvider<GoogleDriveScope>({
   scope: googleDriveScope,
   credentialKinds: ['bearer', 'oauth2_client'],
   credentialRequired: true,
+  connection: googleDriveConnection,
   detects: { changes: 'listing', deletions: 'source', readers: true },
   endpoint: ({ api_url: url }) => webEndpoint(url),
   open: (scope, access) => new GoogleDriveSource(scope, access),

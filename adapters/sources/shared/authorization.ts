@@ -1,11 +1,15 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
 
-/** The header that carries the connector's credential to an HTTP source; empty without one. @throws SourceFailure */
+/** The header that carries the connector's credential, or the token of its connection, to an HTTP source; empty without one. @throws SourceFailure */
 export async function authorizationOf({
   credential,
+  isConnected,
   bearer,
-}: Pick<SourceAccess, 'credential' | 'bearer'>): Promise<Record<string, string>> {
+}: Pick<SourceAccess, 'credential' | 'isConnected' | 'bearer'>): Promise<Record<string, string>> {
+  if (isConnected === true) {
+    return { authorization: `Bearer ${await bearer()}` };
+  }
   switch (credential?.kind) {
     case undefined:
       return {};

@@ -10,6 +10,7 @@ import type {
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
+import { slackConnection } from './connection.ts';
 import { dayDocument, dayVersion, threadDocument, threadVersion } from './documents.ts';
 import { isAbsent } from './failure.ts';
 import {
@@ -34,6 +35,7 @@ export const slackProvider = defineProvider<SlackScope>({
   scope: slackScope,
   credentialKinds: ['bearer'],
   credentialRequired: true,
+  connection: slackConnection,
   detects: { changes: 'listing', deletions: 'listing', readers: false },
   endpoint: ({ api_url: url }) => webEndpoint(url),
   open: (scope, access) => new SlackSource(scope, access),

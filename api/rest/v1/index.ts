@@ -24,6 +24,7 @@ import { observabilityRoutes } from './observability/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { skillVersionRoutes } from './skills/version-routes.ts';
 import { connectionRoutes } from './connections/routes.ts';
+import { sourceConnectionRoutes } from './connections/source-routes.ts';
 import { connectionPopupRoutes } from './connections/popup-routes.ts';
 import { serverRoutes } from './tools/routes.ts';
 import { governanceRoutes } from './governance/routes.ts';
@@ -62,6 +63,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(credentialRoutes);
     await scope.register(serverRoutes);
     await scope.register(connectionRoutes(deps));
+    await scope.register(sourceConnectionRoutes(deps));
     await scope.register(connectionPopupRoutes(deps, limits));
     await scope.register(threadRoutes);
     await scope.register(messageRoutes(deps));

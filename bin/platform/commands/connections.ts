@@ -60,7 +60,7 @@ export function addConnections(group: Command): void {
 }
 
 /** @returns null where nobody sits at the terminal: `complete` takes the code then */
-async function askFor(group: Command, link: string): Promise<string | null> {
+export async function askFor(group: Command, link: string): Promise<string | null> {
   if (!process.stdin.isTTY) {
     return null;
   }

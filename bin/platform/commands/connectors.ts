@@ -4,11 +4,13 @@ import type { Inputs, Outputs } from '../connect.ts';
 import { connectorRef, inCollection, type InCollection } from '../in-collection.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
+import { addSourceConnections } from './source-connections.ts';
 import { addRuns } from './connector-runs.ts';
 
 interface Settings extends InCollection {
   scope?: string;
   credentialId?: string;
+  clientCredentialId?: string;
   every?: number;
   cron?: string;
   timezone?: string;
@@ -136,6 +138,7 @@ export function addConnectors(program: Command): void {
         ),
     },
   );
+  addSourceConnections(group);
   addRuns(group);
 }
 
@@ -148,6 +151,7 @@ function withSettings(command: Command): Command {
   return command
     .option('--scope <json>', 'what it reads, as JSON, or @ and the path of a file')
     .option('--credential-id <id>', 'a stored credential')
+    .option('--client-credential-id <id>', 'of the vendor’s app: `connect` connects an account with it')
     .option('--every <minutes>', 'when it runs', Number)
     .option('--cron <expression>', 'when it runs, in five fields')
     .option('--timezone <name>', 'of --cron, UTC when not given')
@@ -165,11 +169,12 @@ function created(options: Settings, slug: string): Inputs['connectors']['create'
 }
 
 function changesOf(options: Settings) {
-  const { scope, credentialId } = options;
+  const { scope, credentialId, clientCredentialId } = options;
   const schedule = scheduleOf(options);
   return {
     ...(scope === undefined ? {} : { scope_config: readScope(scope) }),
     ...(credentialId === undefined ? {} : { credential_id: credentialId }),
+    ...(clientCredentialId === undefined ? {} : { client_credential_id: clientCredentialId }),
     ...(schedule === undefined ? {} : { sync_schedule: schedule }),
   };
 }

@@ -3,7 +3,7 @@ import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
 import type { RetryRead } from '#domain/capabilities/credentials/credential-source.ts';
-import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
+import type { HolderIdentity } from '#domain/capabilities/connections/find-connection.ts';
 import { AuthorizationFailure, requestMs } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import {
@@ -37,7 +37,7 @@ interface Refresh {
  */
 export async function refreshConnection(
   parts: SourceParts,
-  identity: ConnectionIdentity,
+  identity: HolderIdentity,
   { seen, stillValid, retryRead = (read) => read() }: Refresh,
 ): Promise<UsableConnection | null> {
   const until = performance.now() + patienceMs;
@@ -91,10 +91,7 @@ function orUnavailable(
   return seen;
 }
 
-function tokensOf(
-  { tenantId }: ConnectionIdentity,
-  { connectionId, generation }: UsableConnection,
-): SeenTokens {
+function tokensOf({ tenantId }: HolderIdentity, { connectionId, generation }: UsableConnection): SeenTokens {
   return { tenantId, id: connectionId, generation, nonce: null };
 }
 
@@ -114,7 +111,7 @@ async function noteUnrefreshable(
 
 async function runRefresh(
   parts: SourceParts,
-  identity: ConnectionIdentity,
+  identity: HolderIdentity,
   { lease, stillValid }: { lease: Lease; stillValid: boolean },
 ): Promise<Outcome> {
   const { tenantId } = identity;

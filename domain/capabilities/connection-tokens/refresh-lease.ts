@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { Credential } from '#domain/capabilities/credentials/credential.entity.ts';
-import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
+import type { HolderIdentity } from '#domain/capabilities/connections/find-connection.ts';
 import { requestMs, type Grant } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import type { UsableConnection } from '#domain/capabilities/connections/connection-source.ts';
@@ -38,7 +38,7 @@ export type Claim =
 /** Takes the lease if the connection still has the tokens that the caller has seen. Safe to repeat with its nonce. */
 export async function claimRefresh(
   { unitOfWork, secrets }: SourceParts,
-  identity: ConnectionIdentity,
+  identity: HolderIdentity,
   { seen, nonce }: { seen: UsableConnection; nonce: string },
 ): Promise<Claim> {
   return unitOfWork.inTenant(identity.tenantId, async (em) => {

@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
-import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
+import type { HolderIdentity } from '#domain/capabilities/connections/find-connection.ts';
 import type { IssuedTokens } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import type { UsableConnection } from '#domain/capabilities/connections/connection-source.ts';
@@ -25,7 +25,7 @@ export type Saved =
 /** Stores refreshed tokens if the connection still has those that they replace. */
 export async function saveRefreshed(
   parts: SourceParts,
-  identity: ConnectionIdentity,
+  identity: HolderIdentity,
   lease: Lease,
   issued: IssuedTokens,
 ): Promise<Saved> {
@@ -47,7 +47,7 @@ async function save(
     lease,
     issued,
     lifetime,
-  }: { identity: ConnectionIdentity; lease: Lease; issued: IssuedTokens; lifetime: TokenLifetime },
+  }: { identity: HolderIdentity; lease: Lease; issued: IssuedTokens; lifetime: TokenLifetime },
 ): Promise<Saved> {
   const { id, generation, ownerId, grant } = lease;
   const { accessToken, tokenType } = issued;
@@ -102,7 +102,7 @@ async function lockOwner(em: EntityManager, ownerId: string): Promise<boolean> {
 }
 
 /** To revoke what was issued to the same client would, at some servers, end what the new connection was granted. */
-async function isReplaced(em: EntityManager, identity: ConnectionIdentity, lease: Lease): Promise<boolean> {
+async function isReplaced(em: EntityManager, identity: HolderIdentity, lease: Lease): Promise<boolean> {
   const present = await findConnection(em, identity);
   return (
     present !== null &&

@@ -2,7 +2,7 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
-import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
+import type { HolderIdentity } from '#domain/capabilities/connections/find-connection.ts';
 import { connectionEvent } from '#domain/capabilities/connections/attempt-event.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import type {
@@ -56,7 +56,7 @@ export function useConnections(parts: SourceParts): ConnectionSource {
 /** The next connection asks for the union of what was granted and what was needed. */
 async function noteScope(
   { unitOfWork }: SourceParts,
-  { tenantId }: ConnectionIdentity,
+  { tenantId }: HolderIdentity,
   { connectionId: id, generation }: UsableConnection,
   scope: string | null,
 ): Promise<void> {

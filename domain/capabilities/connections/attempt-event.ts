@@ -1,3 +1,4 @@
+import type { AuthorizationTarget } from './authorization-servers.ts';
 import type { AuditEvent } from '#domain/foundation/events/record-event.ts';
 
 type AttemptEvent =
@@ -10,17 +11,18 @@ type AttemptEvent =
 interface EventSource {
   id: string;
   serverId?: string | null | undefined;
+  connectorId?: string | null | undefined;
   spaceId: string;
   ownerId?: string | null | undefined;
   issuer: string;
+  target: Pick<AuthorizationTarget, 'source'>;
 }
 
-/** What events of a connection say: server, owner and issuer, nothing of the tokens. */
+/** What events of a connection say: server or connector, owner and issuer, nothing of the tokens. */
 export function connectionEvent(type: AttemptEvent, of: EventSource, reason?: string): AuditEvent {
   return {
     type,
-    // The id of a removed server is not known any more: the event names the connection in its place.
-    resource: { type: 'mcp_server', id: of.serverId ?? of.id },
+    resource: resourceOf(of),
     ...(type === 'security.mcp_auth_failed' ? { outcome: 'failure' as const } : {}),
     ...(reason === undefined ? {} : { reason }),
     metadata: {
@@ -30,4 +32,11 @@ export function connectionEvent(type: AttemptEvent, of: EventSource, reason?: st
       issuer: of.issuer,
     },
   };
+}
+
+/** The id of a removed server or connector is not known any more: the event names the connection in its place. */
+function resourceOf({ id, serverId, connectorId, target }: EventSource): AuditEvent['resource'] {
+  return target.source === undefined
+    ? { type: 'mcp_server', id: serverId ?? id }
+    : { type: 'connector', id: connectorId ?? id };
 }

@@ -15,7 +15,8 @@ const schema = defineEntity({
   properties: (p) => ({
     tenantId: p.uuid().primary(),
     id: p.uuid().primary(),
-    serverId: p.uuid(),
+    serverId: p.uuid().nullable(),
+    connectorId: p.uuid().nullable(),
     spaceId: p.uuid(),
     initiatorId: p.uuid(),
     sessionId: p.uuid().nullable(),
@@ -44,7 +45,7 @@ const schema = defineEntity({
   }),
 });
 
-/** One run of the popup in which a person authorizes this platform at a tool server. */
+/** One run of the popup in which a person authorizes this platform at a tool server or a source. */
 export class AuthorizationAttempt extends schema.class {}
 schema.setClass(AuthorizationAttempt);
 

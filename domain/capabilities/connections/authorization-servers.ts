@@ -72,6 +72,19 @@ export interface AuthorizationTarget {
   registersClients: boolean;
   /** The used members of the authorization server's metadata, validated. */
   metadata: Record<string, unknown>;
+  /** Of a source, whose provider knows its authorization server; omitted: it was discovered. */
+  source?: SourceTarget;
+}
+
+/** What a provider of sources knows of its authorization server beside the metadata. */
+export interface SourceTarget {
+  /** Slug of the provider, in whose wire format tokens are issued. */
+  provider: string;
+  title: string;
+  /** Of the source: its tokens are sent nowhere else. */
+  origin: string;
+  /** Added to the authorization request. */
+  parameters: Record<string, string>;
 }
 
 export const clientAuthMethods = [

@@ -5,12 +5,9 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { openField } from '#domain/foundation/secrets/open-fields.ts';
-import { enqueueDiscovery } from '#domain/capabilities/tools/enqueue-discovery.ts';
-import { lockServer } from '#domain/capabilities/tools/find-server.ts';
 import { connectionEvent } from './attempt-event.ts';
 import { hashFor } from './attempt-secrets.ts';
 import { AuthorizationAttempt, attemptPlace } from './authorization-attempt.entity.ts';
-import { authorizeOwner } from './authorize-owner.ts';
 import {
   AuthorizationFailure,
   requestMs,
@@ -23,10 +20,10 @@ import type { ConnectionParts } from './connection-parts.ts';
 import { sealTokens } from './connection-tokens.ts';
 import { Connection } from './connection.entity.ts';
 import { closeAttempt, failAttempt, reasonOf } from './end-attempt.ts';
-import { findConnection, ownerFor } from './find-connection.ts';
+import { findConnection, type ConnectionKey } from './find-connection.ts';
 import { noAttempt } from './locate-attempt.ts';
 import { openClient } from './open-client.ts';
-import { shownConnection, type ShownConnection } from './read-connection.ts';
+import { shownConnection, type ConnectionHolder, type ShownConnection } from './read-connection.ts';
 import { lifetimeOf, type TokenLifetime } from './token-lifetime.ts';
 import { replaceConnection } from './withdraw-connections.ts';
 
@@ -37,6 +34,8 @@ export interface ClaimedCode {
   connectionId: string;
   tenantId: string;
   spaceId: string;
+  /** Whether the tokens are for a connector, not for a tool server. */
+  isOfConnector: boolean;
   clientId: string | null;
   grant: Grant;
   code: AuthorizationCode;
@@ -47,6 +46,18 @@ export type NewTokens = IssuedTokens & Pick<Grant, 'dpopKey'> & { lifetime: Toke
 
 /** For which a database that is unavailable delays what stores the tokens. */
 export const savingMs = 15_000;
+
+/** The tool server or connector of an attempt, locked while its tokens are stored. */
+export interface LockedHolder {
+  shown: ConnectionHolder;
+  /** null: it takes the tokens of this attempt no more. */
+  key: ConnectionKey | null;
+  /** Begins what waits for the tokens, in their transaction. */
+  connected(): Promise<void>;
+}
+
+/** Locks the holder for a caller who may connect it. @throws `missing_permission`, and that it is not found */
+export type LockHolder = (ctx: Context, attempt: AuthorizationAttempt) => Promise<LockedHolder>;
 
 /** Longer than the exchange, and the retries of what stores its tokens. */
 const exchangeMs = requestMs + 3 * savingMs;
@@ -71,7 +82,6 @@ export async function spaceOfHandle(
  */
 export async function claimCode(ctx: Context, { handle }: { handle: string }): Promise<ClaimedCode> {
   const { caller, em, secrets } = ctx;
-  authorize(caller, 'tools.execute');
   const handleHash = hashFor(secrets, 'handle', handle);
   const now = await databaseNow(em);
   const attempt = await em.findOne(AuthorizationAttempt, {
@@ -82,6 +92,7 @@ export async function claimCode(ctx: Context, { handle }: { handle: string }): P
     apiKeyId: caller.apiKeyId,
     handleExpiresAt: { $gt: now },
   });
+  authorize(caller, attempt?.connectorId == null ? 'tools.execute' : 'connectors.update');
   if (attempt === null || attempt.spaceId !== caller.spaceId) {
     throw noAttempt();
   }
@@ -106,6 +117,7 @@ export async function claimCode(ctx: Context, { handle }: { handle: string }): P
     connectionId: newId(),
     tenantId,
     spaceId,
+    isOfConnector: attempt.connectorId != null,
     clientId: attempt.clientId ?? null,
     grant: { target, client, dpopKey: null },
     code: { code, codeVerifier, redirectUri, iss: attempt.codeIssuer ?? null },
@@ -140,33 +152,31 @@ export async function exchangeCode(
 }
 
 /**
- * Stores the tokens, in place of those of an earlier connection, and has the server's tools discovered with them.
- * @throws `authorization_attempt_not_found`, `missing_permission`, `mcp_server_not_found`
+ * Stores the tokens, in place of those of an earlier connection, and begins what waits for them.
+ * @throws `authorization_attempt_not_found`, and the refusals of `lockHolder`
  */
 export async function saveConnection(
   ctx: Context,
   claimed: ClaimedCode,
-  tokens: NewTokens,
+  { tokens, lockHolder }: { tokens: NewTokens; lockHolder: LockHolder },
 ): Promise<ShownConnection> {
   const { caller, em } = ctx;
-  authorize(caller, 'tools.execute');
   const attempt = await em.findOne(AuthorizationAttempt, { id: claimed.attemptId });
   if (attempt === null) {
     throw noAttempt();
   }
-  const { tenantId, serverId, spaceId, target } = attempt;
+  const { tenantId, spaceId, target } = attempt;
   const ownerId = attempt.ownerId ?? null;
-  authorizeOwner(caller, ownerId);
-  const { server } = await lockServer(ctx, serverId);
+  const holder = await lockHolder(ctx, attempt);
   const stored = await em.findOne(Connection, { id: claimed.connectionId });
   if (stored !== null) {
     // The answer to an earlier commit was lost.
-    return shownConnection(server, stored, null);
+    return shownConnection(holder.shown, stored, null);
   }
-  if (attempt.stage !== 'exchanging' || ownerFor(server, caller.principalId) !== ownerId) {
+  if (attempt.stage !== 'exchanging' || holder.key === null) {
     throw noAttempt();
   }
-  const before = await findConnection(em, { serverId, ownerId }, { lock: true });
+  const before = await findConnection(em, holder.key, { lock: true });
   if (before !== null) {
     await replaceConnection(ctx, before, attempt);
   }
@@ -174,13 +184,14 @@ export async function saveConnection(
   const connection = em.create(Connection, {
     tenantId,
     id,
-    serverId,
+    serverId: attempt.serverId ?? null,
+    connectorId: attempt.connectorId ?? null,
     spaceId,
     ownerId,
     connectedBy: caller.principalId,
     status: 'connected',
     issuer: target.issuer,
-    resource: target.resource,
+    resource: target.source?.origin ?? target.resource,
     requestedScope: attempt.scope ?? null,
     grantedScope: tokens.scope ?? attempt.scope ?? null,
     target,
@@ -194,8 +205,7 @@ export async function saveConnection(
   if (!(await closeAttempt(em, attempt.id))) {
     throw noAttempt();
   }
-  // What a personal server offers is read with the first account; each later one is listed for its owner alone.
-  await enqueueDiscovery(ctx, server, { accountOnly: ownerId !== null && server.status === 'connected' });
   await recordEvent(em, caller, connectionEvent('security.mcp_auth_granted', attempt));
-  return shownConnection(server, connection, null);
+  await holder.connected();
+  return shownConnection(holder.shown, connection, null);
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
@@ -52,4 +53,13 @@ export function issuerKey(issuer: string): string {
 /** The page that ends the popup of a client without a page of its own. */
 export function ownPage({ apiUrl }: ConnectionSettings): string {
   return `${apiUrl}/v1/mcp-auth/done`;
+}
+
+/** @throws `redirect_uri_not_allowed` */
+export function requireRedirect(settings: ConnectionSettings, redirectUri: string): void {
+  if (redirectUri !== ownPage(settings) && !settings.redirectUris.includes(redirectUri)) {
+    throw new DomainError('redirect_uri_not_allowed', 'redirect_uri is not on the list of this platform.', {
+      param: 'redirect_uri',
+    });
+  }
 }

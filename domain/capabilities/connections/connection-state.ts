@@ -1,5 +1,5 @@
 import type { FieldWork } from '#domain/foundation/secrets/field-place.ts';
-import type { ConnectionIdentity } from '#domain/capabilities/tools/tool-server.ts';
+import type { ConnectionKey } from './find-connection.ts';
 import type { UsableConnection } from './connection-source.ts';
 import { openTokens, type ConnectionTokens } from './connection-tokens.ts';
 import type { Connection } from './connection.entity.ts';
@@ -12,11 +12,8 @@ export interface OpenedConnection {
 }
 
 /** Null: there is none, it was withdrawn, or its tokens were erased. */
-export async function openConnection(
-  work: FieldWork,
-  { serverId, ownerId }: ConnectionIdentity,
-): Promise<OpenedConnection | null> {
-  const connection = await findConnection(work.em, { serverId, ownerId });
+export async function openConnection(work: FieldWork, key: ConnectionKey): Promise<OpenedConnection | null> {
+  const connection = await findConnection(work.em, key);
   const tokens = connection === null ? null : await openTokens(work, connection);
   return connection === null || tokens === null ? null : { connection, tokens };
 }

@@ -37,6 +37,7 @@ export type WithdrawalReason =
   | 'principal_deleted'
   | 'principal_disabled'
   | 'server_removed'
+  | 'connector_deleted'
   | 'mode_changed'
   /** Another one was made, at another authorization server or with another client. */
   | 'replaced';

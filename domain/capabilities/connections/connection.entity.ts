@@ -10,11 +10,13 @@ const schema = defineEntity({
     tenantId: p.uuid().primary(),
     id: p.uuid().primary(),
     serverId: p.uuid().nullable(),
+    connectorId: p.uuid().nullable(),
     spaceId: p.uuid(),
     ownerId: p.uuid().nullable(),
     connectedBy: p.uuid(),
     status: p.text().$type<ConnectionStatus>(),
     issuer: p.text(),
+    /** Resource indicator of a tool server; of a source its origin. */
     resource: p.text().nullable(),
     requestedScope: p.text().nullable(),
     grantedScope: p.text().nullable(),
@@ -42,7 +44,7 @@ const schema = defineEntity({
   }),
 });
 
-/** The account at a tool server that a principal, or a space, has authorized this platform to use. */
+/** The account at a tool server, or at a source, that a principal, or a space, has authorized this platform to use. */
 export class Connection extends schema.class {}
 schema.setClass(Connection);
 

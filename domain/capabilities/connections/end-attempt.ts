@@ -53,8 +53,9 @@ export async function failAttempt(
   const { tenantId, initiatorId: principalId } = attempt;
   if (reason === 'scope_rejected') {
     // A scope that the authorization server does not know would fail every later attempt.
-    const { serverId, ownerId = null } = attempt;
-    await em.nativeUpdate(Connection, { serverId, ownerId, withdrawnAt: null }, { requiredScope: null });
+    const { serverId = null, connectorId = null, ownerId = null } = attempt;
+    const of = { serverId, connectorId, ownerId, withdrawnAt: null };
+    await em.nativeUpdate(Connection, of, { requiredScope: null });
   }
   const actor = await rebuildActor(em, { tenantId, principalId });
   await recordEvent(em, { ...actor, origin }, connectionEvent('security.mcp_auth_failed', attempt, reason));

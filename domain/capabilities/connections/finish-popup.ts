@@ -1,3 +1,4 @@
+import { withParameter } from '#domain/foundation/kernel/with-parameter.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import { requireOpenTenant } from '#domain/identity/sign-in/require-open-tenant.ts';
@@ -8,7 +9,6 @@ import type { ConnectionParts } from './connection-parts.ts';
 import type { AttemptFailure } from './connection-status.ts';
 import { failAttempt, reasonOf } from './end-attempt.ts';
 import { locateAttempt, noAttempt } from './locate-attempt.ts';
-import { withParameter } from './with-parameter.ts';
 
 const handleMs = 60_000;
 

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { withParameter } from '#domain/foundation/kernel/with-parameter.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import { requireOpenTenant } from '#domain/identity/sign-in/require-open-tenant.ts';
@@ -11,7 +12,6 @@ import type { AttemptFailure } from './connection-status.ts';
 import { failAttempt, reasonOf } from './end-attempt.ts';
 import { locateAttempt, noAttempt } from './locate-attempt.ts';
 import { openClient } from './open-client.ts';
-import { withParameter } from './with-parameter.ts';
 
 /** What the popup asks the person. */
 export interface PopupQuestion {
@@ -53,10 +53,10 @@ export async function openPopup(parts: ConnectionParts, visit: Visit): Promise<P
       { stage: 'opened', cookieHash },
     );
     const attempt = await findOpened(em, parts, { ...place, cookie });
-    const server = await em.findOneOrFail(McpServer, { id: attempt.serverId });
+    const { name, url } = await holderOf(em, attempt);
     return {
-      serverName: server.displayName,
-      serverHost: new URL(server.url).host,
+      serverName: name,
+      serverHost: new URL(url).host,
       issuerHost: new URL(attempt.issuer).host,
       authorizationHost: new URL(String(attempt.target.metadata['authorization_endpoint'])).host,
       resource: attempt.target.resource,
@@ -67,6 +67,18 @@ export async function openPopup(parts: ConnectionParts, visit: Visit): Promise<P
       cookie,
     };
   });
+}
+
+/** What the account is for. */
+async function holderOf(
+  em: EntityManager,
+  { serverId = null, target: { source } }: AuthorizationAttempt,
+): Promise<{ name: string; url: string }> {
+  if (source !== undefined) {
+    return { name: source.title, url: source.origin };
+  }
+  const { displayName: name, url } = await em.findOneOrFail(McpServer, { id: serverId });
+  return { name, url };
 }
 
 /**

@@ -12,10 +12,15 @@ import type { ConnectionStatus } from './connection-status.ts';
 import { Connection } from './connection.entity.ts';
 import { findConnection, ownerFor } from './find-connection.ts';
 
-/** A connection as its owner sees it, also where there is none yet. */
-export interface ShownConnection {
-  serverId: string;
+/** What a connection is for: a tool server, or a connector. */
+export interface ConnectionHolder {
+  serverId: string | null;
+  connectorId: string | null;
   owner: 'personal' | 'shared';
+}
+
+/** A connection as its owner sees it, also where there is none yet. */
+export interface ShownConnection extends ConnectionHolder {
   status: ConnectionStatus;
   issuer: string | null;
   grantedScopes: string[];
@@ -38,13 +43,25 @@ export async function readConnection(
   requireMode(server);
   const ownerId = ownerFor(server, ctx.caller.principalId);
   const connection = await findConnection(ctx.em, { serverId: server.id, ownerId });
-  const open = await ctx.em.findOne(AuthorizationAttempt, {
-    serverId: server.id,
-    initiatorId: ctx.caller.principalId,
+  const open = await findOpenAttempt(ctx, { serverId: server.id });
+  return shownConnection(holderOf(server), connection, open);
+}
+
+/** The caller's attempt whose popup is open. */
+export async function findOpenAttempt(
+  { em, caller }: Context,
+  of: { serverId: string } | { connectorId: string },
+): Promise<AuthorizationAttempt | null> {
+  return em.findOne(AuthorizationAttempt, {
+    ...of,
+    initiatorId: caller.principalId,
     stage: { $ne: 'ended' },
-    expiresAt: { $gt: await databaseNow(ctx.em) },
+    expiresAt: { $gt: await databaseNow(em) },
   });
-  return shownConnection(server, connection, open);
+}
+
+export function holderOf({ id: serverId, connectionMode }: McpServer): ConnectionHolder {
+  return { serverId, connectorId: null, owner: connectionMode === 'shared' ? 'shared' : 'personal' };
 }
 
 /** @throws `invalid_state` */
@@ -55,15 +72,13 @@ export function requireMode(server: McpServer): void {
 }
 
 export function shownConnection(
-  server: McpServer,
+  holder: ConnectionHolder,
   connection: Connection | null,
   open: AuthorizationAttempt | null,
 ): ShownConnection {
-  const owner = server.connectionMode === 'shared' ? 'shared' : 'personal';
   const status = connection?.status === 'connected' ? 'connected' : open === null ? null : 'pending';
   return {
-    serverId: server.id,
-    owner,
+    ...holder,
     status: status ?? connection?.status ?? 'auth_required',
     issuer: connection?.issuer ?? null,
     grantedScopes: listOf(connection?.grantedScope),

@@ -130,10 +130,14 @@ async function claimRevocation(
 }
 
 async function endOf(em: EntityManager, connection: Connection): Promise<WithdrawalReason | null> {
+  if (connection.connectorId != null) {
+    // What ends the connection of a connector withdraws it in the same transaction.
+    return null;
+  }
   const server =
     connection.serverId == null ? null : await em.findOne(McpServer, { id: connection.serverId });
   if (server === null) {
-    return 'server_removed';
+    return connection.target.source === undefined ? 'server_removed' : 'connector_deleted';
   }
   if (server.connectionMode !== (connection.ownerId == null ? 'shared' : 'personal')) {
     return 'mode_changed';

@@ -1,6 +1,12 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
-import { saveConnection, savingMs, type ClaimedCode, type NewTokens } from './complete-authorization.ts';
+import {
+  saveConnection,
+  savingMs,
+  type ClaimedCode,
+  type LockHolder,
+  type NewTokens,
+} from './complete-authorization.ts';
 import type { ConnectionParts } from './connection-parts.ts';
 import { Connection } from './connection.entity.ts';
 import type { ShownConnection } from './read-connection.ts';
@@ -17,14 +23,14 @@ export type InContext = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
 export async function saveOrRevoke(
   parts: Pick<ConnectionParts, 'unitOfWork' | 'authorizationServers'>,
   claimed: ClaimedCode,
-  tokens: NewTokens,
+  issued: { tokens: NewTokens; lockHolder: LockHolder },
   inContext: InContext,
 ): Promise<ShownConnection> {
   try {
-    const save = () => inContext((ctx) => saveConnection(ctx, claimed, tokens));
+    const save = () => inContext((ctx) => saveConnection(ctx, claimed, issued));
     return await retryUnavailable(save, savingMs);
   } catch (error) {
-    await revokeUnstored(parts, claimed, tokens);
+    await revokeUnstored(parts, claimed, issued.tokens);
     throw error;
   }
 }

@@ -7,10 +7,12 @@ import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { findServer } from '#domain/capabilities/tools/find-server.ts';
 import { connectionEvent } from './attempt-event.ts';
+import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
 import { authorizeOwner } from './authorize-owner.ts';
 import type { WithdrawalReason } from './connection-status.ts';
 import { openTokens, sealTokens } from './connection-tokens.ts';
 import { Connection } from './connection.entity.ts';
+import { failAttempt } from './end-attempt.ts';
 import { findConnection, ownerFor } from './find-connection.ts';
 import { requireMode } from './read-connection.ts';
 
@@ -70,6 +72,28 @@ export async function withdrawOf(
       await recordWithdrawal(ctx, connection, reason);
     }
   }
+}
+
+/**
+ * Withdraws the connection of a connector, and ends the attempts to make one.
+ * @returns its id, for the revocation; null: it has none
+ */
+export async function withdrawOfConnector(
+  ctx: Context,
+  connectorId: string,
+  reason: WithdrawalReason,
+): Promise<string | null> {
+  const { em, caller } = ctx;
+  const open = { connectorId, stage: { $ne: 'ended' as const } };
+  for (const { id } of await em.find(AuthorizationAttempt, open)) {
+    await failAttempt(em, id, { reason: 'replaced', origin: caller.origin });
+  }
+  const connection = await em.findOne(Connection, { connectorId, withdrawnAt: null }, locked);
+  if (connection === null || !(await withdraw(em, connection))) {
+    return null;
+  }
+  await recordWithdrawal(ctx, connection, reason);
+  return connection.id;
 }
 
 /** Seals the tokens of a person whose key is about to be erased under the tenant's key, for their revocation. */

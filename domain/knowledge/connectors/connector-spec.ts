@@ -1,4 +1,6 @@
 import type { Context } from '#domain/foundation/access/context.ts';
+import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
+import { openClient } from '#domain/capabilities/connections/open-client.ts';
 import { requireUsable } from '#domain/capabilities/credentials/usable-credential.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import type { Connector } from './connector.entity.ts';
@@ -8,6 +10,8 @@ export interface GivenSource {
   providerSlug: string;
   scopeConfig: unknown;
   credentialId: string | null;
+  /** The client with which an account is connected; omitted or null: none is. */
+  clientCredentialId?: string | null | undefined;
 }
 
 /** Max characters of a scope as JSON. */
@@ -15,12 +19,12 @@ const maxScope = 65_536;
 
 /**
  * The scope in its normal form, with a credential that may be used for it.
- * @throws `invalid_request` naming `provider_slug`, places in `scope_config`, or `credential_id`
+ * @throws `invalid_request` naming `provider_slug`, places in `scope_config`, `credential_id` or `client_credential_id`
  */
 export async function requireSource(
   ctx: Context,
   providers: SourceCatalogue,
-  { providerSlug, scopeConfig, credentialId }: GivenSource,
+  { providerSlug, scopeConfig, credentialId, clientCredentialId = null }: GivenSource,
   spaceId: string,
 ): Promise<unknown> {
   const provider = requireProvider(providers, providerSlug);
@@ -30,7 +34,13 @@ export async function requireSource(
   const scope = providers.parseScope(providerSlug, scopeConfig);
   rejectUserInformation(scope, 'scope_config');
   const { origin } = providers.endpoint(providerSlug, scope);
-  if (credentialId === null) {
+  if (clientCredentialId !== null) {
+    if (credentialId !== null) {
+      throw invalid('client_credential_id', 'A connector has either a connection or a credential.');
+    }
+    const target = providers.authorization(providerSlug, scope, ctx.caller.tenantId);
+    await requireClient(ctx, target, { credentialId: clientCredentialId, spaceId });
+  } else if (credentialId === null) {
     if (provider.credentialRequired) {
       throw invalid('credential_id', `credential_id is needed: a credential of kind ${kindsOf(provider)}.`);
     }
@@ -40,6 +50,34 @@ export async function requireSource(
     await requireUsable(ctx, { credentialId, spaceId, url: origin, kinds: provider.credentialKinds });
   }
   return scope;
+}
+
+/** @throws `invalid_request` naming `client_credential_id` */
+async function requireClient(
+  ctx: Context,
+  target: AuthorizationTarget | null,
+  { credentialId, spaceId }: { credentialId: string; spaceId: string },
+): Promise<void> {
+  const param = 'client_credential_id';
+  if (target?.source === undefined) {
+    throw invalid(param, 'No account can be connected for this provider at this address.');
+  }
+  const { origin: url } = target.source;
+  await requireUsable(ctx, { credentialId, spaceId, url, kinds: ['oauth2_client'] }).catch(() => {
+    throw invalid(
+      param,
+      'client_credential_id names no credential of kind oauth2_client for the origin of this source.',
+    );
+  });
+  const client = await openClient(
+    ctx,
+    { tenantId: ctx.caller.tenantId, spaceId, clientCredentialId: credentialId },
+    target,
+  );
+  if (client === null) {
+    const endpoint = String(target.metadata['token_endpoint']);
+    throw invalid(param, `The token_url of client_credential_id must be ${endpoint}.`);
+  }
 }
 
 export function requireProvider(providers: SourceCatalogue, slug: string): ProviderDescription {
@@ -77,8 +115,8 @@ function hasUserInformation(text: string): boolean {
 /** The source of a connector, with settings that may not be stored yet. */
 export function sourceOf(
   connector: Pick<Connector, 'tenantId' | 'id' | 'spaceId' | 'principalId' | 'providerSlug'>,
-  { scopeConfig, credentialId }: { scopeConfig: unknown; credentialId: string | null },
+  settings: { scopeConfig: unknown; credentialId: string | null; clientCredentialId: string | null },
 ): SourceUse {
   const { tenantId, id: connectorId, spaceId, principalId, providerSlug } = connector;
-  return { tenantId, spaceId, principalId, connectorId, providerSlug, scopeConfig, credentialId };
+  return { tenantId, spaceId, principalId, connectorId, providerSlug, ...settings };
 }

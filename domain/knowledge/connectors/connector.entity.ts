@@ -15,6 +15,8 @@ const schema = defineEntity({
     /** For whom it acts: the creator. */
     principalId: p.uuid(),
     credentialId: p.uuid().nullable(),
+    /** The client with which its account is connected; null: it is read without a connection. */
+    clientCredentialId: p.uuid().nullable(),
     scopeConfig: p.json<unknown>(),
     status: p.text().$type<ConnectorStatus>().default('pending'),
     /** Why it is `auth_required` or in `error`. */

@@ -25,7 +25,8 @@ export interface CreateConnector extends GivenSource {
 const maxConnectors = 100;
 
 /**
- * Creates a connector on behalf of the caller, and begins its first run unless its schedule is `manual`.
+ * Creates a connector on behalf of the caller, and begins its first run unless its schedule is `manual`, or an account
+ * has to be connected before.
  * @throws `missing_permission`, `collection_not_found`, `invalid_request`, `invalid_state` for too many connectors, and
  *   the refusals of `claimKey`
  */
@@ -52,6 +53,7 @@ export async function createConnector(
     throw new DomainError('invalid_state', `A collection has at most ${maxConnectors} connectors.`);
   }
   const { tenantId, principalId } = caller;
+  const needsConnection = input.clientCredentialId != null;
   const connector = em.create(Connector, {
     tenantId,
     id,
@@ -60,12 +62,14 @@ export async function createConnector(
     providerSlug: input.providerSlug,
     principalId,
     credentialId: input.credentialId,
+    clientCredentialId: input.clientCredentialId ?? null,
     scopeConfig,
     syncSchedule,
+    status: needsConnection ? 'auth_required' : 'pending',
   });
   await em.persist(connector).flush();
   await recordEvent(em, caller, eventOf('collection.connector_created', connector));
-  if (syncSchedule?.type !== 'manual') {
+  if (syncSchedule?.type !== 'manual' && !needsConnection) {
     await queueRun(em, connector, { trigger: 'initial', mode: 'incremental', createdBy: principalId });
   }
   await ctx.enqueue(signalWithStart('runConnector', { tenantId, connectorId: id }, 'configChanged', []));

@@ -2,6 +2,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { withdrawOfConnector } from '#domain/capabilities/connections/withdraw-connections.ts';
 import { cancelRuns } from './cancel-runs.ts';
 import type { Connector } from './connector.entity.ts';
 import { eventOf } from './connector-event.ts';
@@ -28,6 +29,7 @@ export async function deleteConnector(
   await em.flush();
   await expectWithin(em, connector, 0);
   await cancelRuns(ctx, connector);
+  await withdrawOfConnector(ctx, connector.id, 'connector_deleted');
   const metadata = { retain_documents: input.retainDocuments };
   await recordEvent(em, caller, eventOf('collection.connector_deleted', connector, { metadata }));
   const ids = { tenantId: caller.tenantId, connectorId: connector.id };

@@ -20,7 +20,7 @@ export async function planCheck(
   const { spaceId } = await findCollection(ctx, input.collectionId);
   requireSchedule(input.syncSchedule);
   const scopeConfig = await requireSource(ctx, providers, input, spaceId);
-  const { providerSlug, credentialId } = input;
+  const { providerSlug, credentialId, clientCredentialId = null } = input;
   const connector = { tenantId, id: newId(), spaceId, principalId, providerSlug };
-  return sourceOf(connector, { scopeConfig, credentialId });
+  return sourceOf(connector, { scopeConfig, credentialId, clientCredentialId });
 }

@@ -12,6 +12,7 @@ import { requireSchedule, type SyncSchedule } from './sync-schedule.ts';
 export interface ConnectorChange extends ConnectorRef {
   scopeConfig?: unknown;
   credentialId?: string | null | undefined;
+  clientCredentialId?: string | null | undefined;
   syncSchedule?: SyncSchedule | null | undefined;
   status?: 'active' | 'paused' | undefined;
 }
@@ -19,6 +20,7 @@ export interface ConnectorChange extends ConnectorRef {
 interface ConnectorSettings {
   scopeConfig: unknown;
   credentialId: string | null;
+  clientCredentialId: string | null;
   syncSchedule: SyncSchedule | null;
 }
 
@@ -27,8 +29,10 @@ export interface ResolvedChange {
   /** Names of fields as in the API. */
   changed: string[];
   isOtherSource: boolean;
+  /** The account that is connected, if any, is not for these settings: the connection ends. */
+  endsConnection: boolean;
   /** Null: the status stays. */
-  becomes: 'active' | 'paused' | null;
+  becomes: 'active' | 'paused' | 'auth_required' | null;
 }
 
 /**
@@ -47,22 +51,34 @@ export async function resolveChange(
   const before: ConnectorSettings = {
     scopeConfig: connector.scopeConfig,
     credentialId: connector.credentialId ?? null,
+    clientCredentialId: connector.clientCredentialId ?? null,
     syncSchedule: connector.syncSchedule ?? null,
   };
   const after = { ...before };
-  if (change.scopeConfig !== undefined || change.credentialId !== undefined) {
+  if (
+    [change.scopeConfig, change.credentialId, change.clientCredentialId].some((each) => each !== undefined)
+  ) {
     const { providerSlug, spaceId } = connector;
     after.credentialId = change.credentialId === undefined ? before.credentialId : change.credentialId;
-    const given = { providerSlug, scopeConfig: before.scopeConfig, credentialId: after.credentialId };
+    after.clientCredentialId =
+      change.clientCredentialId === undefined ? before.clientCredentialId : change.clientCredentialId;
+    const { credentialId, clientCredentialId } = after;
     const scopeConfig = change.scopeConfig ?? before.scopeConfig;
-    after.scopeConfig = await requireSource(ctx, providers, { ...given, scopeConfig }, spaceId);
+    const given = { providerSlug, scopeConfig, credentialId, clientCredentialId };
+    after.scopeConfig = await requireSource(ctx, providers, given, spaceId);
   }
   if (change.syncSchedule !== undefined) {
     after.syncSchedule = requireSchedule(change.syncSchedule);
   }
   const differs = (field: keyof ConnectorSettings): boolean =>
     !isDeepStrictEqual(asStored(after[field]), asStored(before[field]));
-  const isOtherSource = differs('scopeConfig') || differs('credentialId');
+  const isOtherSource = differs('scopeConfig') || differs('credentialId') || differs('clientCredentialId');
+  const originOf = ({ scopeConfig }: ConnectorSettings) =>
+    providers.endpoint(connector.providerSlug, scopeConfig).origin;
+  const endsConnection =
+    differs('clientCredentialId') ||
+    (before.clientCredentialId !== null && originOf(before) !== originOf(after));
+  const needsConnection = endsConnection && after.clientCredentialId !== null;
   const isStopped = connector.status === 'auth_required' || connector.status === 'error';
   const activates =
     (change.status === 'active' && !isRunnable(connector.status)) || (isOtherSource && isStopped);
@@ -71,11 +87,25 @@ export async function resolveChange(
     changed: [
       ...(differs('scopeConfig') ? ['scope_config'] : []),
       ...(differs('credentialId') ? ['credential_id'] : []),
+      ...(differs('clientCredentialId') ? ['client_credential_id'] : []),
       ...(differs('syncSchedule') ? ['sync_schedule'] : []),
     ],
     isOtherSource,
-    becomes: change.status === 'paused' ? 'paused' : activates ? 'active' : null,
+    endsConnection,
+    becomes:
+      change.status === 'paused'
+        ? 'paused'
+        : needsConnection
+          ? requiredFrom(connector.status)
+          : activates
+            ? 'active'
+            : null,
   };
+}
+
+/** A paused connector stays paused: it asks for its account when it is resumed. */
+function requiredFrom(status: Connector['status']): 'auth_required' | null {
+  return status === 'paused' ? null : 'auth_required';
 }
 
 /** JSON has no absent members; the order of members is no difference. */
@@ -96,17 +126,19 @@ export async function planUpdate(
   return needsCheck(resolved) ? sourceOf(connector, resolved.after) : null;
 }
 
-/** Whether the source must have answered before the change. */
-export function needsCheck({ isOtherSource, becomes }: ResolvedChange): boolean {
-  return isOtherSource || becomes === 'active';
+/** Whether the source must have answered before the change: it cannot where an account has to be connected again. */
+export function needsCheck({ after, isOtherSource, endsConnection, becomes }: ResolvedChange): boolean {
+  const cannotAnswer = endsConnection && after.clientCredentialId !== null;
+  return !cannotAnswer && (isOtherSource || becomes === 'active');
 }
 
 /** @throws `invalid_state` if the connector has changed since its source was checked */
 export function requireChecked(resolved: ResolvedChange, checked: SourceUse | null): void {
-  const { scopeConfig, credentialId } = resolved.after;
+  const { scopeConfig, credentialId, clientCredentialId } = resolved.after;
   const isChecked =
     checked !== null &&
     checked.credentialId === credentialId &&
+    (checked.clientCredentialId ?? null) === clientCredentialId &&
     isDeepStrictEqual(asStored(checked.scopeConfig), asStored(scopeConfig));
   if (needsCheck(resolved) && !isChecked) {
     throw new DomainError('invalid_state', 'The connector was changed during its check; try again.');

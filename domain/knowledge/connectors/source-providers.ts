@@ -1,4 +1,5 @@
 import type { CredentialKind } from '#domain/capabilities/credentials/credential-value.ts';
+import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { Source } from './source.ts';
 
 export interface ProviderDescription {
@@ -13,6 +14,8 @@ export interface ProviderDescription {
   /** Kinds of the credential that it takes; empty: none. */
   credentialKinds: readonly CredentialKind[];
   credentialRequired: boolean;
+  /** Whether an account can be connected by the popup instead. */
+  connects: boolean;
   detects: {
     /** Whether a listing shows that a document is unchanged, or its content must be asked for. */
     changes: 'listing' | 'request';
@@ -34,6 +37,8 @@ export interface SourceUse {
   /** As `parseScope` returned it. */
   scopeConfig: unknown;
   credentialId: string | null;
+  /** The client with which an account is connected; omitted or null: the source is read without a connection. */
+  clientCredentialId?: string | null;
 }
 
 /** What connectors can be of: enough to describe and to validate one, without reaching any source. */
@@ -48,6 +53,8 @@ export interface SourceCatalogue {
   parseScope(slug: string, scopeConfig: unknown): unknown;
   /** `host:port` for the shared rate limit, and the origin that a credential must be bound to; null: no such thing. */
   endpoint(slug: string, scopeConfig: unknown): { host: string | null; origin: string | null };
+  /** Where an account is connected; null: not for this provider, or not at this address. */
+  authorization(slug: string, scopeConfig: unknown, tenantId: string): AuthorizationTarget | null;
 }
 
 /** The port to sources of documents; implemented in adapters/sources. */

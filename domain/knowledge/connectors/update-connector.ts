@@ -2,6 +2,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { withdrawOfConnector } from '#domain/capabilities/connections/withdraw-connections.ts';
 import { cancelRuns } from './cancel-runs.ts';
 import type { Connector } from './connector.entity.ts';
 import { eventOf } from './connector-event.ts';
@@ -30,9 +31,10 @@ export async function updateConnector(
   if (checked !== undefined) {
     requireChecked(resolved, checked);
   }
-  const { after, changed, isOtherSource, becomes } = resolved;
+  const { after, changed, isOtherSource, endsConnection, becomes } = resolved;
   connector.scopeConfig = after.scopeConfig;
   connector.credentialId = after.credentialId;
+  connector.clientCredentialId = after.clientCredentialId;
   connector.syncSchedule = after.syncSchedule;
   if (changed.includes('scope_config')) {
     connector.checkpoint = null;
@@ -51,7 +53,10 @@ export async function updateConnector(
   connector.updatedAt = new Date();
   await em.flush();
   await recordChange(ctx, connector, { changed, from });
-  if (connector.status === 'paused') {
+  if (endsConnection) {
+    await withdrawOfConnector(ctx, connector.id, 'mode_changed');
+  }
+  if (connector.status === 'paused' || connector.status === 'auth_required') {
     await cancelRuns(ctx, connector);
   } else if (isRunnable(connector.status) && (isOtherSource || from !== connector.status)) {
     const { principalId: createdBy } = caller;
@@ -75,8 +80,19 @@ async function recordChange(
     );
   }
   if (connector.status !== from) {
-    const type =
-      connector.status === 'paused' ? 'collection.connector_paused' : 'collection.connector_resumed';
-    await recordEvent(em, caller, eventOf(type, connector, { metadata: { from_status: from } }));
+    const type = eventTypeOf(connector.status);
+    const notify = type === 'collection.connector_auth_required' ? { notify: false } : {};
+    await recordEvent(em, caller, eventOf(type, connector, { ...notify, metadata: { from_status: from } }));
+  }
+}
+
+function eventTypeOf(status: Connector['status']) {
+  switch (status) {
+    case 'paused':
+      return 'collection.connector_paused';
+    case 'auth_required':
+      return 'collection.connector_auth_required';
+    default:
+      return 'collection.connector_resumed';
   }
 }

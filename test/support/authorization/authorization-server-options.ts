@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type ClientMetadata, type Configuration, type JWK } from 'oidc-provider';
 import { MemoryStore } from './memory-store.ts';
 
@@ -23,6 +24,16 @@ export interface AuthorizationServerOptions {
   refusesResource?: (resource: string) => boolean;
   /** Proofs of possession need a nonce of this server. */
   demandsNonce?: boolean;
+  /** Of a vendor with paths of its own. */
+  routes?: Pick<NonNullable<Configuration['routes']>, 'authorization' | 'token' | 'revocation'>;
+  /** PKCE; true when not set. */
+  demandsProofKey?: boolean;
+  /** Appended to the origin. */
+  issuerPath?: string;
+  /** Scopes that need no resource. */
+  plainScopes?: string[];
+  /** What the same origin serves beside the authorization server: it answers requests for paths of this beginning. */
+  beside?: { path: string; serve: (request: IncomingMessage, response: ServerResponse) => void };
   /** Header Cross-Origin-Opener-Policy of the pages. */
   openerPolicy?: string;
 }
@@ -30,7 +41,7 @@ export interface AuthorizationServerOptions {
 export const resourceScopes = ['read', 'write', 'admin'];
 
 export function configurationOf(
-  issuer: string,
+  origin: string,
   options: AuthorizationServerOptions & { jwk: JWK },
 ): { configuration: Configuration; store: MemoryStore } {
   const store = new MemoryStore();
@@ -41,8 +52,9 @@ export function configurationOf(
     jwks: { keys: [options.jwk] },
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     cookies: { keys: ['cookie-key'] },
-    pkce: { required: () => true },
-    scopes: ['openid', 'offline_access'],
+    pkce: { required: () => options.demandsProofKey ?? true },
+    scopes: ['openid', 'offline_access', ...(options.plainScopes ?? [])],
+    ...(options.routes === undefined ? {} : { routes: options.routes }),
     rotateRefreshToken: options.rotates ?? true,
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
@@ -74,7 +86,7 @@ export function configurationOf(
     ...(readDocument === undefined
       ? {}
       : { fetch: (input) => readDocument(input instanceof Request ? input.url : input.toString()) }),
-    interactions: { url: (_ctx, { uid }) => `${issuer}/interaction/${uid}` },
+    interactions: { url: (_ctx, { uid }) => `${origin}/interaction/${uid}` },
     ttl: {
       AccessToken: accessTokenSeconds,
       ClientCredentials: accessTokenSeconds,

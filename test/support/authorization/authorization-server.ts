@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exportJWK, generateKeyPair } from 'jose';
-import { Provider } from 'oidc-provider';
+import { Provider, type ClientMetadata } from 'oidc-provider';
 import { configurationOf, type AuthorizationServerOptions } from './authorization-server-options.ts';
 import { authorizeInBrowser, type Decision } from './browser-part.ts';
 import { interact } from './consent-page.ts';
@@ -45,7 +45,16 @@ export interface AuthorizationServer {
   revokeAccount(sub: string): Promise<void>;
   /** Every client registered so far becomes unknown. */
   forgetClients(): void;
+  /** A client of a developer's page. */
+  addClient(client: ClientMetadata): Promise<void>;
+  /** The access tokens issued so far become invalid; refresh tokens stay good. */
+  forgetAccessTokens(): void;
   stop(): Promise<void>;
+}
+
+/** Paths of the authorization server may stand below that of what the origin serves beside it. */
+function isBeside(path: string, { beside, routes = {} }: AuthorizationServerOptions): boolean {
+  return beside !== undefined && path.startsWith(beside.path) && !Object.values(routes).includes(path);
 }
 
 /** An authorization server of `oidc-provider`, on the loopback interface. */
@@ -56,10 +65,11 @@ export async function startAuthorizationServer(
   const server = createServer((request, response) => handle(request, response));
   server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = origin + (options.issuerPath ?? '');
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), kid: 'key', alg: 'ES256', use: 'sig' };
-  const { configuration, store } = configurationOf(issuer, { ...options, jwk });
+  const { configuration, store } = configurationOf(origin, { ...options, jwk });
   const provider = new Provider(issuer, configuration);
   const answer = provider.callback();
 
@@ -88,6 +98,10 @@ export async function startAuthorizationServer(
       await Promise.all(store.grantsOf(sub).map((grant) => store.revokeByGrantId(grant)));
     },
     forgetClients: () => store.forget('Client'),
+    addClient: async (client) => {
+      await store.adapterOf('Client').upsert(client.client_id, client, 0);
+    },
+    forgetAccessTokens: () => store.forget('AccessToken'),
     stop: async () => {
       server.closeAllConnections();
       server.close();
@@ -100,7 +114,7 @@ export async function startAuthorizationServer(
   provider.on('grant.error', (ctx, { error }) => noteToken(ctx?.oidc?.body, error));
   provider.use(async (ctx, next) => {
     await next();
-    if (ctx.path === '/token') {
+    if (ctx.path === (options.routes?.token ?? '/token')) {
       await sleep(known.tokenAnswerDelayMs);
     }
   });
@@ -110,6 +124,8 @@ export async function startAuthorizationServer(
     const instead = known.instead.get(path);
     if (instead !== undefined) {
       instead(request, response);
+    } else if (options.beside !== undefined && isBeside(path, options)) {
+      options.beside.serve(request, response);
     } else if (path.startsWith('/interaction/')) {
       interact(provider, request, response, options).catch(() => response.writeHead(400).end());
     } else {

@@ -8,7 +8,7 @@ export async function interact(
   provider: Provider,
   request: IncomingMessage,
   response: ServerResponse,
-  { openerPolicy }: AuthorizationServerOptions,
+  { openerPolicy, plainScopes = [] }: AuthorizationServerOptions,
 ): Promise<void> {
   const { params } = await provider.interactionDetails(request, response);
   const { client_id: clientId, scope = '', resource } = params as Record<string, string>;
@@ -28,7 +28,7 @@ export async function interact(
     return;
   }
   const grant = new provider.Grant({ accountId, clientId: String(clientId) });
-  grant.addOIDCScope('openid offline_access');
+  grant.addOIDCScope(['openid offline_access', ...plainScopes].join(' '));
   if (resource !== undefined) {
     const withheld = (form.get('withhold') ?? '').split(' ');
     const allowed = scope.split(' ').filter((each) => !withheld.includes(each));

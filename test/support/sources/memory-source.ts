@@ -97,7 +97,7 @@ export class MemorySource implements Source {
   }
 }
 
-/** The provider `memory`: each scope names one of the given sources; with an origin, it takes a credential for it. */
+/** The provider `memory`: each scope names one of the given sources; with an origin, it takes a credential or an account for it. */
 export function memoryProvider(sources: ReadonlyMap<string, MemorySource>) {
   return defineProvider({
     slug: 'memory',
@@ -109,6 +109,20 @@ export function memoryProvider(sources: ReadonlyMap<string, MemorySource>) {
     credentialRequired: false,
     detects: { changes: 'listing', deletions: 'listing', readers: true },
     endpoint: ({ name, origin = null }) => ({ host: name, origin }),
+    connection: {
+      authorization: ({ origin }) =>
+        origin === undefined
+          ? null
+          : {
+              issuer: 'https://login.example.com',
+              authorizationUrl: 'https://login.example.com/authorize',
+              tokenUrl: 'https://login.example.com/token',
+              revocationUrl: 'https://login.example.com/revoke',
+              scope: 'files.read',
+              parameters: { prompt: 'consent' },
+              clientAuthentication: 'client_secret_post',
+            },
+    },
     open: ({ name }) => sources.get(name) ?? new MemorySource(),
   });
 }

@@ -52,14 +52,14 @@ export function connectionRoutes(deps: GatewayDependencies) {
       {
         config: {
           permission: 'tools.execute',
-          audit: ['security.mcp_auth_granted', 'security.mcp_auth_failed'],
+          audit: ['security.mcp_auth_granted', 'security.mcp_auth_failed', 'collection.connector_resumed'],
         },
         schema: {
           tags,
           operationId: 'completeConnection',
           summary: 'Connect the account that the popup has authorized',
           description:
-            'Only the principal that initiated it can, with the same session or key; the tools of the server are read then.',
+            'Only the principal that initiated it can, with the same session or key. The tools of a server are read then; a connector that waited for its account runs.',
           body: contract.completeBody,
           response: { 200: contract.connectionEnvelope, ...errorResponses },
         },

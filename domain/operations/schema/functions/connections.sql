@@ -1,4 +1,4 @@
--- Connections to tool servers.
+-- Connections to tool servers and sources.
 
 -- The popup has no tenant: it is found by the keyed hash of what its address carries.
 create or replace function app.find_authorization_attempt(p_kind text, p_hash text)
@@ -26,7 +26,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   with ended as (
     select c.tenant_id, c.id from public.mcp_connections c where c.revoke_at <= now()
     union
-    select c.tenant_id, c.id from public.mcp_connections c where c.server_id is null and c.withdrawn_at is null
+    select c.tenant_id, c.id from public.mcp_connections c where c.server_id is null and c.connector_id is null and c.withdrawn_at is null
     union
     select c.tenant_id, c.id
     from public.principals p join public.mcp_connections c on c.tenant_id = p.tenant_id and c.owner_id = p.id

@@ -1,26 +1,26 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
-import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
-import { newId } from '#domain/foundation/kernel/ids.ts';
-import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { findServer } from '#domain/capabilities/tools/find-server.ts';
 import type { ServerChallenge } from '#domain/capabilities/tools/server-status.ts';
-import { connectionEvent } from './attempt-event.ts';
-import { hashFor, newNonce } from './attempt-secrets.ts';
-import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
-import { AuthorizationFailure, type AuthorizationTarget } from './authorization-servers.ts';
-import { authorizeOwner } from './authorize-owner.ts';
-import { chooseClient } from './choose-client.ts';
-import { callbackUri, ownPage, type ConnectionParts, type ConnectionSettings } from './connection-parts.ts';
-import { failAttempt } from './end-attempt.ts';
-import { findConnection, ownerFor } from './find-connection.ts';
-import { openClient } from './open-client.ts';
-import { requestedScope, unionOf } from './scopes.ts';
-
-const lifetimeMs = 600_000;
-/** That one principal may begin at one server while one of them would last. */
-const maxAttempts = 20;
+import { AuthorizationFailure } from '#domain/capabilities/connections/authorization-servers.ts';
+import { authorizeOwner } from '#domain/capabilities/connections/authorize-owner.ts';
+import { chooseClient } from '#domain/capabilities/connections/choose-client.ts';
+import {
+  callbackUri,
+  requireRedirect,
+  type ConnectionParts,
+  type ConnectionSettings,
+} from '#domain/capabilities/connections/connection-parts.ts';
+import { findConnection, ownerFor } from '#domain/capabilities/connections/find-connection.ts';
+import {
+  insertAttempt,
+  requireFewAttempts,
+  type BegunAttempt,
+  type PlannedAttempt,
+  type PreparedAuthorization,
+} from '#domain/capabilities/connections/insert-attempt.ts';
+import { requestedScope, unionOf } from '#domain/capabilities/connections/scopes.ts';
 
 export interface BeginAuthorization {
   serverId: string;
@@ -29,27 +29,15 @@ export interface BeginAuthorization {
   registersAgain: boolean;
 }
 
-/** What a connection to a server needs, read before the authorization server is asked. */
-export interface AuthorizationPlan {
-  tenantId: string;
-  spaceId: string;
+/** What a connection needs, read before the authorization server is asked. */
+export interface AuthorizationPlan extends PlannedAttempt {
   serverId: string;
   url: string;
   challenge: ServerChallenge | null;
   resource: string | null;
-  clientCredentialId: string | null;
-  ownerId: string | null;
-  redirectUri: string;
   /** Granted before, or needed by a call that was refused: asked for again. */
   scope: string | null;
   registersAgain: boolean;
-}
-
-/** What the authorization server says, with the client to use there. */
-export interface PreparedAuthorization {
-  target: AuthorizationTarget;
-  scope: string | null;
-  clientId: string | null;
 }
 
 /**
@@ -64,11 +52,7 @@ export async function planAuthorization(
   authorize(ctx.caller, 'tools.execute');
   const { server } = await findServer(ctx, input.serverId);
   const { redirectUri } = input;
-  if (redirectUri !== ownPage(settings) && !settings.redirectUris.includes(redirectUri)) {
-    throw new DomainError('redirect_uri_not_allowed', 'redirect_uri is not on the list of this platform.', {
-      param: 'redirect_uri',
-    });
-  }
+  requireRedirect(settings, redirectUri);
   if (server.connectionMode === 'none') {
     throw new DomainError('invalid_state', 'This tool server is not used with a connection.');
   }
@@ -78,12 +62,13 @@ export async function planAuthorization(
     // The registration is that of the whole tenant.
     authorize(ctx.caller, 'mcp_servers.update');
   }
-  await requireFewAttempts(ctx, server.id);
+  await requireFewAttempts(ctx, { serverId: server.id });
   const known = await findConnection(ctx.em, { serverId: server.id, ownerId });
   return {
     tenantId: server.tenantId,
     spaceId: server.spaceId,
     serverId: server.id,
+    connectorId: null,
     url: server.url,
     challenge: server.challenge ?? null,
     resource: server.connectionResource ?? null,
@@ -93,20 +78,6 @@ export async function planAuthorization(
     scope: unionOf(known?.grantedScope, known?.requiredScope),
     registersAgain: input.registersAgain,
   };
-}
-
-/** Each attempt stores a row and asks two foreign servers. @throws `rate_limited` */
-async function requireFewAttempts({ em, caller }: Context, serverId: string): Promise<void> {
-  const since = new Date((await databaseNow(em)).getTime() - lifetimeMs);
-  const { principalId: initiatorId } = caller;
-  if (
-    (await em.count(AuthorizationAttempt, { serverId, initiatorId, createdAt: { $gt: since } })) >=
-    maxAttempts
-  ) {
-    throw new DomainError('rate_limited', 'Too many attempts to connect were begun at this tool server.', {
-      retryAfter: 60,
-    });
-  }
 }
 
 /**
@@ -154,48 +125,14 @@ export async function storeAttempt(
   ctx: Context,
   settings: ConnectionSettings,
   plan: AuthorizationPlan,
-  { target, clientId, scope }: PreparedAuthorization,
-): Promise<{ nonce: string; expiresAt: Date }> {
+  prepared: PreparedAuthorization,
+): Promise<BegunAttempt> {
   authorize(ctx.caller, 'tools.execute');
-  const { caller, em, secrets } = ctx;
   const { server } = await findServer(ctx, plan.serverId);
-  const { clientCredentialId, ownerId, spaceId, serverId, tenantId } = plan;
-  authorizeOwner(caller, ownerId);
-  if (ownerFor(server, caller.principalId) !== ownerId || server.connectionMode === 'none') {
+  const { ownerId } = plan;
+  authorizeOwner(ctx.caller, ownerId);
+  if (ownerFor(server, ctx.caller.principalId) !== ownerId || server.connectionMode === 'none') {
     throw new DomainError('invalid_state', 'The configuration of this tool server was changed.');
   }
-  if ((await openClient(ctx, { tenantId, spaceId, clientId, clientCredentialId }, target)) === null) {
-    throw new DomainError(
-      'authorization_client_required',
-      'The stored client belongs to another authorization server than that of this tool server.',
-    );
-  }
-  const open = { serverId, initiatorId: caller.principalId, stage: { $ne: 'ended' as const } };
-  for (const { id } of await em.find(AuthorizationAttempt, open)) {
-    await failAttempt(em, id, { reason: 'replaced', origin: caller.origin });
-  }
-  const nonce = newNonce(secrets);
-  const expiresAt = new Date((await databaseNow(em)).getTime() + lifetimeMs);
-  const attempt = em.create(AuthorizationAttempt, {
-    tenantId,
-    id: newId(),
-    serverId,
-    spaceId,
-    initiatorId: caller.principalId,
-    sessionId: caller.sessionId ?? null,
-    apiKeyId: caller.apiKeyId,
-    ownerId,
-    redirectUri: plan.redirectUri,
-    callbackUri: callbackUri(settings, target.issuer),
-    issuer: target.issuer,
-    target,
-    scope,
-    clientId,
-    clientCredentialId,
-    nonceHash: hashFor(secrets, 'nonce', nonce),
-    expiresAt,
-  });
-  await em.flush();
-  await recordEvent(em, caller, connectionEvent('security.mcp_auth_started', attempt));
-  return { nonce, expiresAt };
+  return insertAttempt(ctx, settings, plan, prepared);
 }

@@ -1,0 +1,97 @@
+import type { HolderIdentity } from '#domain/capabilities/connections/find-connection.ts';
+import {
+  ConnectionUnavailable,
+  type ConnectionSource,
+  type UsableConnection,
+} from '#domain/capabilities/connections/connection-source.ts';
+import { SourceFailure, type Source } from '#domain/knowledge/connectors/source.ts';
+
+/** The tokens of the account that is connected to a source, for as long as it is open. */
+export class ConnectedAccount {
+  readonly #connections: ConnectionSource;
+  readonly #identity: HolderIdentity;
+  #used: UsableConnection | null = null;
+
+  constructor(connections: ConnectionSource, identity: HolderIdentity) {
+    this.#connections = connections;
+    this.#identity = identity;
+  }
+
+  /** The present token; each request reads it, so that a withdrawal and a refresh take effect at once. */
+  async token(): Promise<string> {
+    this.#used = required(await available(() => this.#connections.read(this.#identity)));
+    return this.#used.accessToken;
+  }
+
+  /**
+   * Does the work again, once, with a refreshed token when the source refused that of the connection. Where the source
+   * refuses that one, too, the connection ends.
+   */
+  async renewing<T>(work: () => Promise<T>): Promise<T> {
+    // Of several requests that are refused at once only the first has the token refreshed.
+    const seen = this.#used;
+    try {
+      return await work();
+    } catch (error) {
+      const refused = seen ?? this.#used;
+      if (!isRefusal(error) || refused === null) {
+        throw error;
+      }
+      const renewed = required(await available(() => this.#connections.renew(this.#identity, refused)));
+      try {
+        return await work();
+      } catch (again) {
+        if (isRefusal(again)) {
+          await this.#connections.refuse(this.#identity, renewed);
+        }
+        throw again;
+      }
+    }
+  }
+}
+
+/** A source whose requests are repeated once with a refreshed token: all of them only read. */
+export function connectedSource(source: Source, account: ConnectedAccount): Source {
+  const prepare = source.prepare?.bind(source);
+  const groups = source.groups?.bind(source);
+  return {
+    check: (signal) => account.renewing(() => source.check(signal)),
+    list: (input, signal) => account.renewing(() => source.list(input, signal)),
+    fetch: (input, signal) => account.renewing(() => source.fetch(input, signal)),
+    exists: (ref, signal) => account.renewing(() => source.exists(ref, signal)),
+    ...(prepare === undefined
+      ? {}
+      : {
+          prepare: (refs: readonly string[], signal: AbortSignal) =>
+            account.renewing(() => prepare(refs, signal)),
+        }),
+    ...(groups === undefined
+      ? {}
+      : {
+          groups: (cursor: string | null, signal: AbortSignal) =>
+            account.renewing(() => groups(cursor, signal)),
+        }),
+    close: async () => source.close?.(),
+  };
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof SourceFailure && error.code === 'auth_failed';
+}
+
+function required(usable: UsableConnection | null): UsableConnection {
+  if (usable === null) {
+    throw new SourceFailure('auth_failed', 'No account is connected: somebody has to connect one.');
+  }
+  return usable;
+}
+
+async function available<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof ConnectionUnavailable
+      ? new SourceFailure('source_unreachable', 'The authorization server of the source does not answer.')
+      : error;
+  }
+}
