@@ -7,6 +7,13 @@ const refresh = 'test/domain/capabilities/connections/refresh.test.ts';
 /** In whose account is connected to whom, and in the refresh of its tokens. */
 export const connectionsDefects: readonly Defect[] = [
   {
+    name: 'a stored client sent to another issuer than its own',
+    file: 'domain/capabilities/connections/open-client.ts',
+    replace: [['issuer === target.issuer;', 'target.issuer !== undefined;']],
+    test: popup,
+    caughtBy: 'uses a stored client at its own authorization server alone',
+  },
+  {
     name: 'a connection completed by another principal',
     file: 'domain/capabilities/connections/complete-authorization.ts',
     replace: [
@@ -251,7 +258,7 @@ export const connectionsDefects: readonly Defect[] = [
   {
     name: 'a connection client sent to another authorization server',
     file: 'domain/capabilities/connections/open-client.ts',
-    replace: [[" || value.token_url !== metadata['token_endpoint']", '']],
+    replace: [["tokenUrl === target.metadata['token_endpoint'] :", 'tokenUrl !== undefined :']],
     test: popup,
     caughtBy: 'uses a stored client at its own authorization server alone',
   },

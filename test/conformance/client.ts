@@ -35,7 +35,8 @@ async function run(): Promise<void> {
   const names = server.discovered_tools.map(({ name }) => name);
   const approved = server.discovered_tools.map(({ name, schema_hash }) => ({ name, schema_hash }));
   await client.inSpace('PATCH', place, { enabled_tools: approved });
-  for (const { name, arguments: given } of context.toolCalls ?? names.map(callOf)) {
+  const calls = names.map((name) => ({ name, arguments: argumentsOf(name, server) }));
+  for (const { name, arguments: given } of context.toolCalls ?? calls) {
     while (await asksForConnection(name, given)) {
       await connected(server);
     }
@@ -89,9 +90,18 @@ async function storeClient(): Promise<string> {
   return credential.id as string;
 }
 
-function callOf(name: string): { name: string; arguments: object } {
-  const given = { add_numbers: { a: 2, b: 3 }, valid_tool: { region: 'us-west1' } }[name];
-  return { name, arguments: given ?? {} };
+/** The second tool of its scenario is given the first one's schema, as the product has stored it. */
+function argumentsOf(name: string, { discovered_tools: tools }: Server): object {
+  switch (name) {
+    case 'add_numbers':
+      return { a: 2, b: 3 };
+    case 'valid_tool':
+      return { region: 'us-west1' };
+    case 'json_schema_echo':
+      return { schema: tools.find((tool) => tool.name !== name)?.input_schema };
+    default:
+      return {};
+  }
 }
 
 await run();

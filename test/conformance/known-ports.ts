@@ -1,8 +1,8 @@
 import { Server } from 'node:net';
 
 /**
- * Loaded into the process of the suite: its servers listen at ports that are chosen beforehand, since the product
- * reaches private origins only when they are listed. Nothing else about them changes.
+ * Loaded into the process of the suite: its servers listen at ports that the test has chosen, since the product reaches
+ * private origins only when they are listed. Nothing else about them changes.
  */
 const ports = (process.env['CONFORMANCE_PORTS'] ?? '').split(',').map(Number);
 // oxlint-disable-next-line typescript/unbound-method -- called with the server as `this`

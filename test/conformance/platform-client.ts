@@ -51,7 +51,7 @@ export class PlatformClient {
     throw new Error('The tools of the server were not read in time.');
   }
 
-  /** The server once its tools were read with the account; null: the account has to be connected anew. */
+  /** The server once its tools were read with the account; null: the account has to be connected again. */
   async usable({ mcp_server_config_id: id }: Server): Promise<Server | null> {
     for (const deadline = Date.now() + maxWaitMs; Date.now() < deadline; await sleep(50)) {
       const server = (await this.inSpace('GET', `mcp-servers/${id}`)) as Server;
@@ -87,9 +87,9 @@ export class PlatformClient {
     return completed.status === 200 ? null : completed.text;
   }
 
-  /** A response whose scripted model calls one tool with these arguments. */
+  /** A response whose scripted model, the space's own, calls one tool with these arguments. */
   async callTool(tool: string, given: object): Promise<CalledTool> {
-    const body = { model: tool, input: { text: JSON.stringify(given) } };
+    const body = { input: { text: `[[script:${tool}]] ${JSON.stringify(given)}` } };
     const path = `/v1/spaces/${this.#platform.spaceId}/responses`;
     const answer = await this.#fetch('POST', path, body, { prefer: 'wait=30' });
     const called = (answer.body?.data?.output ?? answer.body?.output)?.[0] as CalledTool | undefined;
@@ -113,7 +113,7 @@ export class PlatformClient {
       send: ({ method, path, headers = {} }) =>
         request(`${this.#platform.url}/api${path}`, {
           method,
-          headers: headers as Record<string, string>,
+          headers,
           redirect: 'manual',
         }),
     };

@@ -42,7 +42,13 @@ export interface Server {
   last_error: string | null;
   last_checked_at: string | null;
   enabled_tools: string[];
-  discovered_tools: { name: string; state: string; schema_hash: string; annotations: object | null }[];
+  discovered_tools: {
+    name: string;
+    state: string;
+    schema_hash: string;
+    input_schema: object;
+    annotations: object | null;
+  }[];
   tool_count: number;
 }
 
