@@ -632,13 +632,13 @@ describe('a scope for refresh tokens', () => {
   it('is shown to the person where it is asked for', async () => {
     const serverId = await registerServer();
     const { authorizationServers } = gateway.gateway;
-    const { discover } = authorizationServers;
+    const original = { ...authorizationServers };
     authorizationServers.discover = async (...asked) => {
-      const target = await discover(...asked);
+      const target = await original.discover(...asked);
       return { ...target, metadata: { ...target.metadata, scopes_supported: ['offline_access'] } };
     };
     const { popup_url: url } = (await initiate(serverId)).body.data;
-    authorizationServers.discover = discover;
+    Object.assign(authorizationServers, original);
     const popup = new Popup(gateway);
     const page = await popup.open(url);
     expect(page.text).toContain('<code>offline_access</code>');
@@ -831,12 +831,12 @@ describe('the platform as a client', () => {
     expect(await again()).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } });
     await admin.query(`update authorization_clients set created_at = now() - interval '2 minutes'`);
     const { authorizationServers } = gateway.gateway;
-    const { register } = authorizationServers;
+    const original = { ...authorizationServers };
     authorizationServers.register = () =>
       Promise.reject(new AuthorizationFailure('unreachable', { sent: true }));
     expect(await again()).toMatchObject({ status: 409 });
     expect(await usable()).toEqual([first]);
-    authorizationServers.register = register;
+    Object.assign(authorizationServers, original);
     expect(await again()).toMatchObject({ status: 200 });
     const [second, ...others] = await usable();
     expect(others).toEqual([]);
