@@ -668,7 +668,12 @@ describe('an attack on the popup', () => {
     const popup = new Popup(gateway);
     const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
     const state = address.searchParams.get('state')!;
-    expect(await new Popup(gateway).comeBack({ state, code: 'theirs' })).toMatchObject(notThere);
+    const other = new Popup(gateway);
+    expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(notThere);
+    // One that has a popup of its own open.
+    await other.open((await initiate(await registerServer())).body.data.popup_url);
+    expect(other.cookie).not.toBe('');
+    expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(notThere);
     expect((await popup.comeBack({ state, code: 'mine' })).status).toBe(303);
     expect(await popup.comeBack({ state, code: 'again' })).toMatchObject(notThere);
   });
