@@ -691,7 +691,7 @@ describe('an attack on the popup', () => {
       body: { name: 'another', principal_id: ann.principalId },
     });
     expect(otherKey.status, otherKey.text).toBe(201);
-    expect(await complete(handle, otherKey.body.data.key)).toMatchObject(notThere);
+    expect(await complete(handle, otherKey.body.data.api_key)).toMatchObject(notThere);
     expect(await complete(handle, (await createWorld(database.unitOfWork)).apiKey)).toMatchObject(notThere);
     expect(await complete(handle, ann.apiKey)).toMatchObject({ status: 200 });
     expect(await complete(handle, ann.apiKey)).toMatchObject(notThere);
