@@ -641,13 +641,13 @@ describe('a scope for refresh tokens', () => {
   it('is shown to the person where it is asked for', async () => {
     const serverId = await registerServer();
     const { authorizationServers } = gateway.gateway;
-    const { discover } = authorizationServers;
+    const original = { ...authorizationServers };
     authorizationServers.discover = async (...asked) => {
-      const target = await discover(...asked);
+      const target = await original.discover(...asked);
       return { ...target, metadata: { ...target.metadata, scopes_supported: ['offline_access'] } };
     };
     const { popup_url: url } = (await initiate(serverId)).body.data;
-    authorizationServers.discover = discover;
+    Object.assign(authorizationServers, original);
     const popup = new Popup(gateway);
     const page = await popup.open(url);
     expect(page.text).toContain('<code>offline_access</code>');
@@ -677,7 +677,12 @@ describe('an attack on the popup', () => {
     const popup = new Popup(gateway);
     const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
     const state = address.searchParams.get('state')!;
-    expect(await new Popup(gateway).comeBack({ state, code: 'theirs' })).toMatchObject(notThere);
+    const other = new Popup(gateway);
+    expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(notThere);
+    // One that has a popup of its own open.
+    await other.open((await initiate(await registerServer())).body.data.popup_url);
+    expect(other.cookie).not.toBe('');
+    expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(notThere);
     expect((await popup.comeBack({ state, code: 'mine' })).status).toBe(303);
     expect(await popup.comeBack({ state, code: 'again' })).toMatchObject(notThere);
   });
@@ -695,7 +700,7 @@ describe('an attack on the popup', () => {
       body: { name: 'another', principal_id: ann.principalId },
     });
     expect(otherKey.status, otherKey.text).toBe(201);
-    expect(await complete(handle, otherKey.body.data.key)).toMatchObject(notThere);
+    expect(await complete(handle, otherKey.body.data.api_key)).toMatchObject(notThere);
     expect(await complete(handle, (await createWorld(database.unitOfWork)).apiKey)).toMatchObject(notThere);
     expect(await complete(handle, ann.apiKey)).toMatchObject({ status: 200 });
     expect(await complete(handle, ann.apiKey)).toMatchObject(notThere);
@@ -840,12 +845,12 @@ describe('the platform as a client', () => {
     expect(await again()).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } });
     await admin.query(`update authorization_clients set created_at = now() - interval '2 minutes'`);
     const { authorizationServers } = gateway.gateway;
-    const { register } = authorizationServers;
+    const original = { ...authorizationServers };
     authorizationServers.register = () =>
       Promise.reject(new AuthorizationFailure('unreachable', { sent: true }));
     expect(await again()).toMatchObject({ status: 409 });
     expect(await usable()).toEqual([first]);
-    authorizationServers.register = register;
+    Object.assign(authorizationServers, original);
     expect(await again()).toMatchObject({ status: 200 });
     const [second, ...others] = await usable();
     expect(others).toEqual([]);
