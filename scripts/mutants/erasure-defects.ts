@@ -90,7 +90,7 @@ export const erasureDefects: readonly Defect[] = [
   {
     name: 'a verifier that trusts the erasure',
     file: 'domain/operations/erasure-proof/count-rows.ts',
-    replace: [['counts[name] = Number(rows[0]?.n);', 'counts[name] = rows.length - 1;']],
+    replace: [['counts.set(name, Number(rows[0]?.n));', 'counts.set(name, rows.length - 1);']],
     test: verifier,
     caughtBy: 'finds what an erasure left out',
   },
