@@ -1,8 +1,8 @@
 import { ImapFlow } from 'imapflow';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
-import { EgressRefused } from '../../egress/public-address.ts';
 import type { SourceAccess } from '../provider.ts';
+import { dialServer } from '../shared/dial-server.ts';
 import { oneAtATime } from '../shared/one-at-a-time.ts';
 import { bareHost } from '../shared/server-address.ts';
 import { exceedsLimits, imapFailure, limitFailure } from './imap-failure.ts';
@@ -212,10 +212,8 @@ function ignoreErrors(client: ImapFlow): void {
 async function dial(scope: ImapScope, { connect }: ImapAccess, signal: AbortSignal) {
   const { host, port, tls, tls_certificate } = scope;
   const ca = tls_certificate === null ? {} : { ca: tls_certificate };
-  const target = { scheme: schemeOf(scope), host, port, signal, listedOnly: tls === 'off' };
-  const socket = await connect(target).catch((error: unknown) => {
-    throw tls === 'off' && error instanceof EgressRefused ? unencrypted(error) : error;
-  });
+  const target = { scheme: schemeOf(scope), host, port, signal };
+  const socket = await dialServer(connect, target, tls !== 'off');
   socket.on('error', () => {});
   if (tls === 'implicit') {
     return { host: bareHost(host), port, secure: true, tls: { socket, rejectUnauthorized: true, ...ca } };
@@ -225,14 +223,6 @@ async function dial(scope: ImapScope, { connect }: ImapAccess, signal: AbortSign
   const name = /[a-z]/.test(host) && !host.startsWith('[') ? { servername: host } : {};
   const options = { rejectUnauthorized: true, ...ca };
   return { host: address, port, secure: false, doSTARTTLS: tls === 'starttls', tls: options, ...name };
-}
-
-function unencrypted(cause: EgressRefused): SourceFailure {
-  return new SourceFailure(
-    'scope_invalid',
-    'A password is sent in the clear only to servers that the operator lists in EGRESS_ALLOW.',
-    { cause },
-  );
 }
 
 export const schemeOf = ({ tls }: Pick<ImapScope, 'tls'>): string => (tls === 'implicit' ? 'imaps' : 'imap');

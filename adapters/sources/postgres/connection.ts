@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
+import { dialServer } from '../shared/dial-server.ts';
 import { oneAtATime } from '../shared/one-at-a-time.ts';
 import { bareHost } from '../shared/server-address.ts';
 import { postgresFailure } from './postgres-failure.ts';
@@ -79,7 +80,8 @@ async function connectClient(
   session: Session,
 ): Promise<Client> {
   const { host, port, database, ssl, ssl_certificate } = scope;
-  const socket = await connect({ scheme: 'postgres', host, port, signal: session.life.signal });
+  const target = { scheme: 'postgres', host, port, signal: session.life.signal };
+  const socket = await dialServer(connect, target, ssl !== 'off');
   socket.on('error', () => {});
   const client = new Client({
     host: bareHost(host),

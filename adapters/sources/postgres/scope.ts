@@ -15,7 +15,9 @@ export const postgresScope = z.strictObject({
   ssl: z
     .enum(['verify', 'off'])
     .default('verify')
-    .describe('verify: the connection is encrypted, and the server must prove its name; off: neither.'),
+    .describe(
+      'verify: the connection is encrypted, and the server must prove its name; off: neither, to servers that the operator lists alone.',
+    ),
   ssl_certificate: certificateField,
   schema: identifier.default('public').describe('Schema of the table.'),
   table: identifier.describe('Table or view; each of its rows is a document.'),

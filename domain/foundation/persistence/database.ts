@@ -1,5 +1,6 @@
 import { Pool, types, type Client } from 'pg';
 import { boundedClient, type BoundedClass, type BoundedQuery, type ClientBounds } from './bounded-client.ts';
+import { sessionOptions } from './session-options.ts';
 
 /** Postgres returns int8 as text; no value here exceeds 2^53. */
 const int8 = 20;
@@ -33,6 +34,7 @@ export class Database {
       idleTimeoutMillis,
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: 2_000,
+      options: sessionOptions,
       application_name: 'platform-hot',
       types: {
         getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -70,7 +72,11 @@ export class Database {
 
   /** A connection outside the pool, for LISTEN. */
   newClient(): Client {
-    return new this.#Client({ connectionString: this.#url, connectionTimeoutMillis: 2_000 });
+    return new this.#Client({
+      connectionString: this.#url,
+      connectionTimeoutMillis: 2_000,
+      options: sessionOptions,
+    });
   }
 
   async close(): Promise<void> {

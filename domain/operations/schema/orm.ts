@@ -3,6 +3,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import type { Pool } from 'pg';
 import { allEntities } from './all-entities.ts';
 import { boundedClient, type ClientBounds } from '#domain/foundation/persistence/bounded-client.ts';
+import { sessionOptions } from '#domain/foundation/persistence/session-options.ts';
 import { PostgresDriver } from '#domain/foundation/persistence/postgres-driver.ts';
 import { Migration20261121000000 } from '#domain/operations/schema/migrations/Migration20261121000000.ts';
 import { Migration20261123200000 } from '#domain/operations/schema/migrations/Migration20261123200000.ts';
@@ -68,6 +69,7 @@ export function ormConfig(options: OrmOptions): Options {
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: 2_000,
       idle_in_transaction_session_timeout: 5_000,
+      options: sessionOptions,
       application_name: 'platform',
     },
     filters: {

@@ -368,6 +368,16 @@ describe('hostile servers', () => {
     const unlisted = await openSource(provider, { ...server, allowedOrigins: [] });
     await expect(unlisted.check(signal)).rejects.toMatchObject({ code: 'scope_invalid' });
   });
+
+  test('a password is not sent in the clear to a public address that is not listed', async () => {
+    const scopeConfig = { ...server.scopeConfig, host: '8.8.8.8', port: 5_432, ssl: 'off' };
+    const value = { kind: 'basic', username: 'reader', password: 'canary-password' } as const;
+    const credential = { origin: 'postgres://8.8.8.8:5432', value };
+    const unlisted = await openSource(provider, { ...server, scopeConfig, credential, allowedOrigins: [] });
+    const refusal: unknown = await unlisted.check(signal).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'scope_invalid' });
+    expect(String(refusal)).toContain('EGRESS_ALLOW');
+  });
 });
 
 const certificate = makeTestCertificate();
