@@ -26,9 +26,8 @@ it('a tombstone keeps the first certificate of a deletion, which the runtime rol
     `update app.tenant_tombstones set reason_code = 'x'`,
     'delete from app.tenant_tombstones',
   ]) {
-    const refused = expect.objectContaining({ code: '42501' });
     await expect(world.purge.acrossTenants((em) => em.execute(change))).rejects.toMatchObject({
-      cause: refused,
+      code: '42501',
     });
   }
 });
