@@ -18,11 +18,11 @@ import { Migration20261124080000 } from '#domain/operations/schema/migrations/Mi
 import { Migration20261124083000 } from '#domain/operations/schema/migrations/Migration20261124083000.ts';
 import { Migration20261124110000 } from '#domain/operations/schema/migrations/Migration20261124110000.ts';
 import { Migration20261124120000 } from '#domain/operations/schema/migrations/Migration20261124120000.ts';
-import { Migration20261125030000 } from '#domain/operations/schema/migrations/Migration20261125030000.ts';
-import { Migration20261125031000 } from '#domain/operations/schema/migrations/Migration20261125031000.ts';
-import { Migration20261125060000 } from '#domain/operations/schema/migrations/Migration20261125060000.ts';
-import { Migration20261125070000 } from '#domain/operations/schema/migrations/Migration20261125070000.ts';
+import { Migration20261125030000 } from '#domain/operations/schema/migrations/connections/Migration20261125030000.ts';
+import { Migration20261125031000 } from '#domain/operations/schema/migrations/connections/Migration20261125031000.ts';
 import { Migration20261125040000 } from '#domain/operations/schema/migrations/connections/Migration20261125040000.ts';
+import { Migration20261125060000 } from '#domain/operations/schema/migrations/deletion/Migration20261125060000.ts';
+import { Migration20261125070000 } from '#domain/operations/schema/migrations/deletion/Migration20261125070000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -47,9 +47,9 @@ export const migrationsList = [
   { name: 'Migration20261124120000', class: Migration20261124120000 },
   { name: 'Migration20261125030000', class: Migration20261125030000 },
   { name: 'Migration20261125031000', class: Migration20261125031000 },
+  { name: 'Migration20261125040000', class: Migration20261125040000 },
   { name: 'Migration20261125060000', class: Migration20261125060000 },
   { name: 'Migration20261125070000', class: Migration20261125070000 },
-  { name: 'Migration20261125040000', class: Migration20261125040000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */
