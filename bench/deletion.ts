@@ -46,6 +46,7 @@ const undo: (() => Promise<unknown> | void)[] = [
 ];
 const verdicts = [];
 let rowsErased = 0;
+let plainLockMs = 0;
 try {
   const world = await openErasureWorld(await prepareTemplate(postgres.adminUrl));
   undo.push(() => world.stop());
@@ -99,6 +100,7 @@ try {
   let oursMs = 0;
   let plainMs = 0;
   const longest: number[] = [];
+  const plainLongest: number[] = [];
   const eraseStep = async (step: Parameters<typeof eraseBatch>[2]) => {
     let isOver = false;
     const reads = measureReads(gatewayUrl, others, () => isOver);
@@ -120,7 +122,8 @@ try {
     await deletePlainly(plainClient, plain.tenantId, step);
     plainMs += performance.now() - begun;
     isOver = true;
-    await Promise.all([locks.end(), reads]);
+    plainLongest.push(await locks.end());
+    await reads;
   };
   for (const [n, step] of (await world.plan(ours.tenantId)).entries()) {
     const turns = n % 2 === 0 ? [eraseStep, deleteStep] : [deleteStep, eraseStep];
@@ -133,6 +136,7 @@ try {
     if (!clean) throw new Error('Something of a tenant is left.');
   }
   const lockMs = Math.max(...longest);
+  plainLockMs = Math.max(...plainLongest);
   const p99 = (times: readonly number[]) => percentile(times, 0.99);
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   verdicts.push(
@@ -165,6 +169,7 @@ try {
   for (const step of undo.toReversed()) await step();
 }
 console.log(toTable(verdicts));
+console.log(`\nlongest lock of the plain SQL: ${plainLockMs.toFixed(0)} ms`);
 console.log(`\n${summaryOf(verdicts, { startedAt, quick: values.quick })}`);
 if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(verdicts, null, 2));
 process.exitCode = verdicts.some(({ met }) => !met) && !values.quick ? 1 : 0;

@@ -17,19 +17,19 @@ export async function countMentions(
        and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id')
        and n.nspname <> 'information_schema' and n.nspname !~ '^pg_' order by 1`,
   );
-  const counts: Record<string, number> = {};
+  const counts = new Map<string, number>();
   for (const { name } of tables) {
     const { rows } = await client.query<{ n: string }>(
       `select count(*) as n from ${name} t where exists (
          select from unnest($1::text[]) i where position(i in t::text) > 0)`,
       [ids],
     );
-    counts[name] = Number(rows[0]?.n);
+    counts.set(name, Number(rows[0]?.n));
   }
   const { rows } = await client.query<{ n: string }>('select app.count_outbox_mentions($1, $2) as n', [
     tenantId,
     ids,
   ]);
-  counts['public.outbox'] = Number(rows[0]?.n);
-  return counts;
+  counts.set('public.outbox', Number(rows[0]?.n));
+  return Object.fromEntries(counts);
 }

@@ -22,7 +22,7 @@ export async function countRows(client: Client, tenantId: string): Promise<Recor
      where c.relkind in ('r', 'p', 'm', 'f') and not c.relispartition and a.attname = 'tenant_id' and not a.attisdropped
        and n.nspname <> 'information_schema' and n.nspname !~ '^pg_' order by 1`,
   );
-  const counts: Record<string, number> = {};
+  const counts = new Map<string, number>();
   for (const { name, readable, secured, shown } of tables.filter((table) => !kept.has(table.name))) {
     if (!readable || (secured && !shown)) {
       throw new Error(`The verifier cannot see the rows of ${name}: run the migrations, which let it.`);
@@ -31,7 +31,7 @@ export async function countRows(client: Client, tenantId: string): Promise<Recor
       `select count(*) as n from ${name} where tenant_id = $1`,
       [tenantId],
     );
-    counts[name] = Number(rows[0]?.n);
+    counts.set(name, Number(rows[0]?.n));
   }
-  return counts;
+  return Object.fromEntries(counts);
 }

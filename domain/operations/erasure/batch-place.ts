@@ -10,8 +10,8 @@ export interface Place {
   erased: number;
 }
 
-/** Small enough for the widest rows: the size doubles while there is time. */
-export const firstPlace: Place = { after: null, size: 32, left: false, erased: 0 };
+/** Small enough for the widest rows: the size grows while there is time. */
+export const firstPlace: Place = { after: null, size: 64, left: false, erased: 0 };
 
 const placeSchema = z.strictObject({
   after: z.array(z.string()).nullable(),

@@ -18,15 +18,25 @@ export class BatchRows {
     this.#descending = step.selfReferences.length > 0;
   }
 
-  /** The key of the last of `size` rows behind `after`; null when fewer are left. */
-  async findLast(em: EntityManager, after: string[] | null, size: number): Promise<string[] | null> {
-    if (this.#columns.length === 0) return null;
+  /**
+   * The key of the last of `size` rows behind `after`; null when fewer are left.
+   * @param limitMs for each later statement of the transaction, which the same round trip sets; null: as it is
+   */
+  async findLast(
+    em: EntityManager,
+    { after, size, limitMs }: { after: string[] | null; size: number; limitMs: number | null },
+  ): Promise<string[] | null> {
     const texts = this.#columns.map((name) => `${name}::text`).join(', ');
     const order = this.#columns.map((name) => (this.#descending ? `${name} desc` : name)).join(', ');
-    const [row] = await em.execute<{ key: string[] }[]>(
-      `select to_jsonb(array[${texts}]) as key from ${this.#table}
-       where tenant_id = ? ${this.#bound(after, 'behind')} order by ${order} offset ? limit 1`,
-      [this.#tenantId, ...(after ?? []), size - 1],
+    const find =
+      texts === ''
+        ? 'null'
+        : `(select to_jsonb(array[${texts}]) from ${this.#table}
+            where tenant_id = ? ${this.#bound(after, 'behind')} order by ${order} offset ? limit 1)`;
+    const limit = limitMs === null ? '' : `, set_config('statement_timeout', '${limitMs}', true)`;
+    const [row] = await em.execute<{ key: string[] | null }[]>(
+      `select ${find} as key ${limit}`,
+      texts === '' ? [] : [this.#tenantId, ...(after ?? []), size - 1],
     );
     return row?.key ?? null;
   }

@@ -1,7 +1,7 @@
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { isTimeout } from './sql-states.ts';
 
-/** Whoever needs the partition waits no longer than this. */
+/** Statements that need the partition wait no longer than this. */
 const lockMs = 50;
 
 /**

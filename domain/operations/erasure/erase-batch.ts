@@ -33,11 +33,10 @@ export async function eraseBatch(
   }
   let place = cursor === null ? firstPlace : readPlace(cursor);
   for (let leaves = false; ;) {
-    const begun = performance.now();
     try {
       const batch = await purge.inTenant(root.tenantId, (em) => eraseRows(em, root, { step, place, leaves }));
       const left = place.left || leaves;
-      return { rows: batch.rows, cursor: nextCursor({ ...place, left }, batch, performance.now() - begun) };
+      return { rows: batch.rows, cursor: nextCursor({ ...place, left }, batch) };
     } catch (error) {
       const mayShrink = place.size > 1;
       if (isTimeout(error) && mayShrink) {
@@ -54,10 +53,12 @@ export async function eraseBatch(
 interface Erased {
   rows: number;
   last: string[] | null;
+  /** Of the statement that takes the locks. */
+  tookMs: number;
 }
 
-function nextCursor(place: Place, { rows, last }: Erased, tookMs: number): string | null {
-  const factor = Math.min(2, aimMs / Math.max(tookMs, 1));
+function nextCursor(place: Place, { rows, last, tookMs }: Erased): string | null {
+  const factor = Math.min(4, aimMs / Math.max(tookMs, 1));
   const size = Math.min(maxRows, Math.max(1, Math.floor(place.size * factor)));
   const erased = place.erased + rows;
   if (last !== null) return writePlace({ after: last, size, left: place.left, erased });
@@ -73,10 +74,10 @@ async function eraseRows(
 ): Promise<Erased> {
   const { after, size } = place;
   const batch = new BatchRows(step, tenantId);
-  const last = await batch.findLast(em, after, size);
   // What waits for these rows waits no longer than this. A single row takes what it takes, but no others with it.
-  if (size > 1 || (step.selfReferences.length > 0 && !leaves)) {
-    await em.execute(`set local statement_timeout = ${lockMs}`);
-  }
-  return { rows: await batch.erase(em, { after, last, leaves }), last };
+  const limitMs = size > 1 || (step.selfReferences.length > 0 && !leaves) ? lockMs : null;
+  const last = await batch.findLast(em, { after, size, limitMs });
+  const begun = performance.now();
+  const rows = await batch.erase(em, { after, last, leaves });
+  return { rows, last, tookMs: performance.now() - begun };
 }

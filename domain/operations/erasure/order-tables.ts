@@ -11,7 +11,7 @@ export interface DeletionOrder {
 
 /**
  * Orders tables so that no deletion meets a row that still refers to the deleted one. A cycle is broken at a foreign
- * key whose children PostgreSQL changes together with their parent, else at one that may be null: a check constraint
+ * key whose children PostgreSQL changes together with their parent, else at a nullable one: a check constraint
  * may forbid to set it to null alone. @throws for a cycle in which neither exists
  */
 export function orderTables({ tables, foreignKeys }: Catalogue): DeletionOrder {

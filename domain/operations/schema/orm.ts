@@ -18,7 +18,7 @@ import { Migration20261124080000 } from '#domain/operations/schema/migrations/Mi
 import { Migration20261124083000 } from '#domain/operations/schema/migrations/Migration20261124083000.ts';
 import { Migration20261124110000 } from '#domain/operations/schema/migrations/Migration20261124110000.ts';
 import { Migration20261124120000 } from '#domain/operations/schema/migrations/Migration20261124120000.ts';
-import { Migration20261125060000 } from '#domain/operations/schema/migrations/Migration20261125060000.ts';
+import { Migration20261125060000 } from '#domain/operations/schema/migrations/deletion/Migration20261125060000.ts';
 import { Migration20261125070000 } from '#domain/operations/schema/migrations/tenant-deletion/Migration20261125070000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 

@@ -1,7 +1,7 @@
 -- Sealing of the event log, and the triggers that protect it.
 
 -- Tenants with work for the sealing step: unsealed events or unsealed names. Not those that are being erased: their
--- chain would begin anew over the events that are left.
+-- chain would begin a second time, over the events that are left.
 create or replace function app.list_unsealed() returns table (tenant_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select t.tenant_id from public.tenants t left join public.event_chains c on c.tenant_id = t.tenant_id

@@ -2,31 +2,18 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '#domain/foundation/kernel/canonical-json.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
-import type { Certificate, SignedCertificate } from '#domain/operations/erasure-proof/certificate.ts';
+import type { SignedCertificate } from '#domain/operations/erasure-proof/certificate.ts';
 import { publicKeyText, signCertificate } from '#domain/operations/erasure-proof/sign-certificate.ts';
 import { verifyCertificate } from '#domain/operations/erasure-proof/verify-certificate.ts';
+import { certificateOf } from '../../../support/erasure-certificate.ts';
 
 const masterKey = randomBytes(32).toString('base64');
 const key = new Secrets(masterKey).certificateKey();
 const publicKey = publicKeyText(key);
-const at = '2026-11-25T10:00:00.000Z';
-
-const certificate: Certificate = {
-  version: 1,
-  tenant_id: '0192b0a0-0000-7000-8000-000000000001',
-  deletion_id: '0192b0a0-0000-7000-8000-000000000002',
-  reason_code: 'customer_request',
-  software_version: '2026.11.24',
-  requested_at: at,
-  began_at: at,
-  finished_at: at,
-  erased_by_key: { key_ids: ['0192b0a0-0000-7000-8000-000000000003'], destroyed_at: at },
-  erased_by_row: { rows_before: { items: 3 }, rows_erased: { items: 3 }, bytes: { postgresql: 7 } },
-  external_revocations: [{ kind: 'tool_server', id: 'x', outcome: 'revoked' }],
-  workflow_histories_deleted: 2,
-  event_chain: { last_hash: 'ab', event_count: 5, anchored_at: null },
-  verification: { verified_at: at, tables: { items: 0 }, shared: {}, bytes: 0, workflows: 0, sampled_ids: 9 },
-};
+const certificate = certificateOf(
+  '0192b0a0-0000-7000-8000-000000000001',
+  '0192b0a0-0000-7000-8000-000000000002',
+);
 const signed = signCertificate(certificate, key);
 const file = (change: (copy: SignedCertificate) => void): string => {
   const copy = structuredClone(signed);

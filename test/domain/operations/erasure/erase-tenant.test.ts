@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { countRemaining } from '#domain/operations/erasure/count-remaining.ts';
 import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
 import {
   addTables,
@@ -67,6 +68,9 @@ describe('the erasure of a tenant with rows in every table', () => {
     const others = await checksumWithout(world.admin, gone.tenantId);
     const before = await world.verify(gone.tenantId);
     expect(before.clean).toBe(false);
+    const root = { kind: 'tenant', tenantId: gone.tenantId } as const;
+    const plan = await world.plan(gone.tenantId);
+    expect(await countRemaining(world.purge, root, plan)).toEqual(gone.counts);
     for (const table of laterTables) expect(gone.counts[table]).toBeGreaterThan(0);
     await world.erase(gone.tenantId);
     expect(await remaining(gone.tenantId)).toEqual([]);
@@ -78,8 +82,7 @@ describe('the erasure of a tenant with rows in every table', () => {
     expect(await countTenantRows(world.admin, kept.tenantId)).toEqual(kept.counts);
     expect(dump).toContain(canaryOf(kept.tenantId));
     // Repeated, it finds nothing to do.
-    const root = { kind: 'tenant', tenantId: gone.tenantId } as const;
-    for (const step of await world.plan(gone.tenantId)) {
+    for (const step of plan) {
       expect(await eraseBatch(world.purge, root, step, null)).toEqual({ rows: 0, cursor: null });
     }
   });
