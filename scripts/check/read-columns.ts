@@ -13,7 +13,7 @@ const QUERY = `
          not a.attnotnull as nullable
   from pg_attribute a
   join pg_class c on c.oid = a.attrelid
-  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  where (c.relnamespace = 'public'::regnamespace or c.oid = to_regclass('app.tenant_deletions')) and c.relkind in ('r', 'p') and not c.relispartition
     and a.attnum > 0 and not a.attisdropped
   order by c.relname, a.attnum`;
 

@@ -7,7 +7,7 @@ import type { CallWorld } from './call-world.ts';
 import type { ProcedureFixture } from './procedure-fixtures.ts';
 import { secrets } from './world.ts';
 
-/** Read with the token of a request, by whoever holds it: the tests of deletions cover them. */
+/** Read with the token of a request, by its holder: the tests of deletions cover them. */
 export const ofTokens = ['getDeletionCertificate'] as const;
 
 /** Free text that contains no id. */

@@ -32,7 +32,7 @@ const reports = proxyActivities<Activities>(deletionReport);
 const maxWaitMs = 86_400_000;
 /** Rounds in which workflows may end by their own code. */
 const patientRounds = 8;
-/** Rounds and passes after which the operators are told; then it goes on. */
+/** Rounds and passes after which the operators are notified; then it goes on. */
 const maxRounds = 60;
 const maxPasses = 5;
 /** A step that cannot be done is tried again after this time, or at a signal. */

@@ -51,16 +51,16 @@ export function addTenantDeletion(group: Command): void {
     .option('--wait', 'show its progress until it has ended');
   remote(deletion, {
     call: async (client, { wait }: { wait?: boolean }, id) => {
-      const read = () => client.tenantDeletion.get.query({ tenant_id: id });
-      let found = await read();
-      while (wait === true && found.data.ended_at === null) {
-        const { step, table } = found.data.progress;
-        const line = `${step}${table === null ? '' : ` ${table}`} ${progressBar(found.data.progress)}`;
-        deletion.configureOutput().writeErr?.(`${line}\n`);
+      for (;;) {
+        const found = await client.tenantDeletion.get.query({ tenant_id: id });
+        const { ended_at: endedAt, progress } = found.data;
+        if (wait !== true || endedAt !== null) {
+          return found;
+        }
+        const table = progress.table === null ? '' : ` ${progress.table}`;
+        deletion.configureOutput().writeErr?.(`${progress.step}${table} ${progressBar(progress)}\n`);
         await sleep(pollMs);
-        found = await read();
       }
-      return found;
     },
     show,
   });

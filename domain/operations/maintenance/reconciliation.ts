@@ -1,10 +1,11 @@
 import type { WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
+import { openDeletions } from '#domain/operations/tenant-deletion/open-deletions.ts';
+import { listedSweep } from './listed-sweep.ts';
 import { reconcileConnectors } from './reconcile-connectors.ts';
 import { reconcileDocuments } from './reconcile-documents.ts';
 import { reconcileEmbeddings } from './reconcile-embeddings.ts';
 import { reconcileFanOuts } from './reconcile-fan-outs.ts';
 import { reconcileResponses } from './reconcile-responses.ts';
-import { reconcileDeletions } from './reconcile-deletions.ts';
 import type { Sweep } from './sweep.ts';
 
 /** Rows of this type are not compared with Temporal, for this reason. */
@@ -24,6 +25,6 @@ export const reconciliation = {
     because: 'The server shows when its tools were last read, and each refresh reads them again.',
   },
   traceResponse: { because: 'A trace is exported by best effort; no row waits for it.' },
-  deleteTenant: reconcileDeletions,
+  deleteTenant: listedSweep(openDeletions),
   runSweep: { because: 'The clock of the workers starts the workflow again when the sweep is due.' },
 } satisfies Record<WorkflowType, Sweep | Unreconciled>;

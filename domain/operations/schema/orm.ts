@@ -22,7 +22,7 @@ import { Migration20261125030000 } from '#domain/operations/schema/migrations/co
 import { Migration20261125031000 } from '#domain/operations/schema/migrations/connections/Migration20261125031000.ts';
 import { Migration20261125040000 } from '#domain/operations/schema/migrations/connections/Migration20261125040000.ts';
 import { Migration20261125060000 } from '#domain/operations/schema/migrations/deletion/Migration20261125060000.ts';
-import { Migration20261125070000 } from '#domain/operations/schema/migrations/deletion/Migration20261125070000.ts';
+import { Migration20261125070000 } from '#domain/operations/schema/migrations/tenant-deletion/Migration20261125070000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {

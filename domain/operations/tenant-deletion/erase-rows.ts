@@ -1,4 +1,5 @@
 import { ForeignKeyConstraintViolationException } from '@mikro-orm/core';
+import { own } from '#domain/foundation/kernel/own.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { countRemaining } from '#domain/operations/erasure/count-remaining.ts';
 import { destroyDataKey } from '#domain/operations/erasure/destroy-data-key.ts';
@@ -130,7 +131,7 @@ async function note(
     const table = tableOf(step.table, Object.keys(deletion.counted ?? {}));
     deletion.tableName = table;
     deletion.rowsDone += rows;
-    deletion.erased = { ...deletion.erased, [table]: (deletion.erased[table] ?? 0) + rows };
+    deletion.erased = { ...deletion.erased, [table]: (own(deletion.erased, table) ?? 0) + rows };
   });
 }
 

@@ -25,7 +25,7 @@ export async function stopWork(
   { force }: { force: boolean },
 ): Promise<StoppedWork> {
   await haltTenant(unitOfWork, tenantId);
-  // Messages first: one that is received after this look is of a workflow that the rows below name.
+  // Messages first: a message that is received after this look belongs to a workflow that the rows below name.
   const pending = await unitOfWork.inTenant(tenantId, (em) => dropMessages(em, tenantId, force));
   const named = await unitOfWork.inTenant(tenantId, (em) => namedByRows(em, tenantId));
   const listed = await workflows.listOpen(tenantId, roundSize);

@@ -4,9 +4,9 @@ export interface TenantWorkflows {
   listOpen(tenantId: string, limit: number): Promise<string[]>;
   /** Those of `ids` that are open, asked one by one: this answer does not lag. */
   openOf(ids: readonly string[]): Promise<string[]>;
-  /** Does nothing to one that is not running. */
+  /** Does nothing if the workflow is not running. */
   cancel(workflowId: string): Promise<void>;
-  /** Ends it without its code, for one that does not end on a cancel. */
+  /** Ends a workflow that does not end on a cancel, without its code. */
   terminate(workflowId: string, reason: string): Promise<void>;
   /** Deletes all listed histories, and waits for a while until none is listed. @returns how many there were */
   deleteClosed(tenantId: string): Promise<number>;

@@ -6,7 +6,7 @@ import { readTombstone } from '#domain/operations/erasure-proof/tombstone.ts';
 import { verifyCertificate } from '#domain/operations/erasure-proof/verify-certificate.ts';
 import { certify } from '#domain/operations/tenant-deletion/certify.ts';
 import type { StartMessage } from '#domain/foundation/durable/messages.ts';
-import { reconcileDeletions } from '#domain/operations/maintenance/reconcile-deletions.ts';
+import { reconciliation } from '#domain/operations/maintenance/reconciliation.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
 import { nextStage } from '#domain/operations/tenant-deletion/next-stage.ts';
 import { proveErasure } from '#domain/operations/tenant-deletion/prove-erasure.ts';
@@ -132,7 +132,7 @@ describe('a deletion', () => {
     const ref = await schedule(world, 600);
     const started: string[] = [];
     const reconcile = (state: 'open' | 'unknown_id') =>
-      reconcileDeletions.run(
+      reconciliation.deleteTenant.run(
         {
           database: place.database.database,
           inspector: { stateOf: async () => state },

@@ -50,7 +50,7 @@ revoke delete on app.tenant_deletions from app_rt, app_purge;
 revoke insert on app.tenant_deletions from app_purge;
 select pg_temp.show_to_system('app.tenant_deletions', 'tenant_id, id, status');
 
--- Its body comes from ../functions/, in the same transaction as this migration.
+-- Its body comes from ../../functions/, in the same transaction as this migration.
 create function app.drop_messages_of_deleted() returns trigger language plpgsql as 'begin return new; end';
 create trigger drop_messages_of_deleted before insert on outbox
   for each row execute function app.drop_messages_of_deleted();
