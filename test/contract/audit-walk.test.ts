@@ -171,7 +171,7 @@ const successes: Record<string, Success[]> = {
     { when: 'a handle is redeemed', events: [signedIn], call: () => redeeming('grace') },
   ],
   refreshSession: [{ events: [] }],
-  openConnectionPopup: [{ events: [] }],
+  answerConnectionPopup: [{ events: [] }],
   finishConnectionPopup: [{ events: [] }],
   initiateConnection: [{ events: ['security.mcp_auth_started'] }],
   'connections.initiate': [{ events: ['security.mcp_auth_started'] }],
@@ -267,7 +267,7 @@ const rarely: Record<string, string[]> = {
   // Failed and stolen credentials: test/api/sign-in.test.ts covers them.
   finishLogin: ['security.login_failed'],
   // Denied, cancelled and failed attempts: test/api/connections.test.ts covers them.
-  openConnectionPopup: ['security.mcp_auth_failed'],
+  answerConnectionPopup: ['security.mcp_auth_failed'],
   finishConnectionPopup: ['security.mcp_auth_failed'],
   completeConnection: ['security.mcp_auth_failed'],
   'connections.complete': ['security.mcp_auth_failed'],

@@ -7,8 +7,8 @@ import { AuthorizationFailure } from './authorization-servers.ts';
 import type { ConnectionParts } from './connection-parts.ts';
 import type { AttemptFailure } from './connection-status.ts';
 import { failAttempt, reasonOf } from './end-attempt.ts';
-import { locateAttempt, noAttempt } from './locate-attempt.ts';
-import { withParameter } from './with-parameter.ts';
+import { locateAttempt, noAttempt, type CookieOf } from './locate-attempt.ts';
+import { endAddress, type PopupEnd } from './popup-end.ts';
 
 const handleMs = 60_000;
 
@@ -18,7 +18,7 @@ export interface PopupReturn {
   code: string | null;
   issuer: string | null;
   error: string | null;
-  cookie: string | null;
+  cookieOf: CookieOf;
   requestId: string;
 }
 
@@ -27,9 +27,10 @@ export interface PopupReturn {
  * address that it returns carries a handle that works once within a minute, or a reason of a fixed list.
  * @throws `authorization_attempt_not_found`, `tenant_suspended`, `tenant_deleting`
  */
-export async function finishPopup(parts: ConnectionParts, returned: PopupReturn): Promise<string> {
-  const { state, cookie, code } = returned;
-  const place = state === null || cookie === null ? null : await locateAttempt(parts, 'state', state);
+export async function finishPopup(parts: ConnectionParts, returned: PopupReturn): Promise<PopupEnd> {
+  const { state, code } = returned;
+  const place = state === null ? null : await locateAttempt(parts, 'state', state);
+  const cookie = place === null ? null : returned.cookieOf(place.id);
   if (place === null || cookie === null) {
     throw noAttempt();
   }
@@ -52,7 +53,7 @@ export async function finishPopup(parts: ConnectionParts, returned: PopupReturn)
       if (!(await failAttempt(em, attempt.id, { reason, origin }))) {
         throw noAttempt();
       }
-      return withParameter(attempt.redirectUri, 'error', reason);
+      return { attemptId: attempt.id, isOver: true, address: endAddress(attempt, { error: reason }) };
     }
     const handle = `mh.${newSecret()}`;
     const taken = await em.nativeUpdate(
@@ -71,7 +72,7 @@ export async function finishPopup(parts: ConnectionParts, returned: PopupReturn)
     if (taken === 0) {
       throw noAttempt();
     }
-    return withParameter(attempt.redirectUri, 'handle', handle);
+    return { attemptId: attempt.id, isOver: true, address: endAddress(attempt, { handle }) };
   });
 }
 
