@@ -74,8 +74,8 @@ export async function deployConnections(people: number): Promise<ConnectionDeplo
     await Promise.all([database.database.close(), database.orm.close(true)]);
     const stack = await startStack({
       database,
-      gateways: 2,
-      workers: 2,
+      gateways: 1,
+      workers: 1,
       env: {
         DATABASE_URL: throughRelay(database.url, relay),
         DATABASE_PURGE_URL: throughRelay(database.purgeUrl, relay),
@@ -86,6 +86,7 @@ export async function deployConnections(people: number): Promise<ConnectionDeplo
       },
     });
     undo.push(() => stack.stop());
+    await Promise.all([stack.start('worker'), stack.start('gateway')]);
     const servers = spaceServers(() => stack.gateways[0]!, world);
     const register = (slug: 'personal' | 'shared') =>
       servers.register(slug, tools.url, { connection_mode: slug });
