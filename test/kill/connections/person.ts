@@ -17,6 +17,14 @@ export interface CallEnd {
   account: string;
   /** The account that the tool server has seen, or the error's code. */
   output: string;
+  /** Milliseconds of `performance.now()`. */
+  startedAt: number;
+  at: number;
+}
+
+/** A connection that its client knows to be made. */
+export interface MadeConnection {
+  account: string;
   at: number;
 }
 
@@ -68,6 +76,7 @@ export class Person {
 
   /** A response that calls the tool; null where none was created. */
   async call(model: 'personal' | 'shared', account = this.member.account): Promise<CallEnd | null> {
+    const startedAt = performance.now();
     const path = `/v1/spaces/${this.#deployment.world.spaceId}/responses`;
     const made = await this.send('POST', path, { model, input: { text: 'Do it.' } });
     if (made === null || made.status >= 300) return null;
@@ -75,7 +84,7 @@ export class Person {
     for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(150)) {
       const record = (await this.send('GET', `${path}/${id}`))?.body?.data as ResponseRecord | undefined;
       if (record !== undefined && !['queued', 'in_progress'].includes(record.status)) {
-        return { account, output: outputOf(record), at: performance.now() };
+        return { account, output: outputOf(record), startedAt, at: performance.now() };
       }
     }
     this.stuck.push(id);

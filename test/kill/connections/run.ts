@@ -3,7 +3,7 @@ import { mulberry32 } from '../../support/model-script.ts';
 import { Fleet } from '../fleet.ts';
 import { until } from '../knowledge-rows.ts';
 import { deployConnections, type ConnectionDeployment } from './deployment.ts';
-import { Person, type CallEnd } from './person.ts';
+import { Person, type CallEnd, type MadeConnection } from './person.ts';
 import type { ConnectionForm } from './plan.ts';
 import type { ConnectionRun } from './report.ts';
 import { strikeConnections, type ConnectionStruck } from './strikes.ts';
@@ -47,13 +47,17 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
   const [admin, ...callers] = persons as [Person, ...Person[]];
   const [personal, shared] = await openServers(deployment, persons);
   const run = { ends: [] as CallEnd[], struck: [] as ConnectionStruck[], missed: [] as string[] };
-  const counts = { connected: 0, tries: 0 };
+  const made: MadeConnection[] = persons.map(({ member: { account } }) => ({
+    account,
+    at: performance.now(),
+  }));
+  let tries = 0;
   let stopping = false;
 
   const connect = async (person: Person, serverId: string, account?: string) => {
-    counts.tries += 1;
+    tries += 1;
     const isMade = await person.connect(serverId, account);
-    if (isMade) counts.connected += 1;
+    if (isMade) made.push({ account: account ?? person.member.account, at: performance.now() });
     return isMade;
   };
   const note = (end: CallEnd | null) => {
@@ -120,12 +124,12 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
     outputs: countOf(run.ends.map(({ account, output }) => (output === account ? 'own account' : output))),
     foreign: foreign.map(({ account, output }) => `${output} for ${account}`),
     stuck: [...persons.flatMap(({ stuck }) => stuck), ...open],
-    tokens: judgeTokens(
-      authorization.tokenRequests,
-      run.struck,
-      run.ends.filter((end) => end.account !== restless.member.account),
-    ),
-    ...counts,
+    tokens: judgeTokens(authorization.tokenRequests, run.struck, {
+      ends: run.ends.filter(({ account }) => account !== restless.member.account),
+      made,
+    }),
+    connected: made.length - persons.length,
+    tries,
     seconds: seconds(),
   };
 }

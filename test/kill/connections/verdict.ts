@@ -1,5 +1,5 @@
 import type { TokenRequest } from '../../support/authorization/authorization-server.ts';
-import type { CallEnd } from './person.ts';
+import type { CallEnd, MadeConnection } from './person.ts';
 import type { ConnectionStruck } from './strikes.ts';
 
 /** What an authorization server's own log says against a run. */
@@ -24,7 +24,7 @@ const isRefresh = ({ grantType }: TokenRequest): boolean => grantType === 'refre
 export function judgeTokens(
   log: readonly TokenRequest[],
   struck: readonly ConnectionStruck[],
-  ends: readonly CallEnd[],
+  { ends, made }: { ends: readonly CallEnd[]; made: readonly MadeConnection[] },
 ): TokenVerdict {
   const uses = Map.groupBy(log.filter(isRefresh), ({ form }) => String(form['refresh_token']));
   const repeated = [...uses.values()].filter((list) => list.length > 1);
@@ -35,7 +35,7 @@ export function judgeTokens(
       : [`${first?.sub}: ${1 + more.length + 1} uses within ${Math.round(second!.at - first!.at)} ms`];
   });
   const ended = ends.filter(({ output }) => output === 'authorization_required');
-  const wrong = ended.filter((end) => !wasRevoked(log, end));
+  const wrong = ended.filter((end) => !wasRevoked(log, made, end));
   return {
     refreshes: log.filter((each) => isRefresh(each) && each.error === null).length,
     repeated: repeated.length,
@@ -47,11 +47,22 @@ export function judgeTokens(
   };
 }
 
-/** Whether the last answer that this account got, before its call ended, was a refusal. */
-function wasRevoked(log: readonly TokenRequest[], { account, at }: CallEnd): boolean {
+/** Whether a refusal explains that the call found no connection: since the account was connected for the last time. */
+function wasRevoked(
+  log: readonly TokenRequest[],
+  made: readonly MadeConnection[],
+  { account, startedAt, at: endedAt }: CallEnd,
+): boolean {
   const owners = new Map(log.map(({ issued, sub }) => [issued, sub]));
-  const own = log.filter(
-    ({ sub, form, at: time }) => time <= at && (sub ?? owners.get(String(form['refresh_token']))) === account,
+  const since = Math.max(
+    0,
+    ...made.filter((each) => each.account === account && each.at < startedAt).map(({ at }) => at),
   );
-  return own.at(-1)?.error === 'invalid_grant';
+  return log.some(
+    ({ sub, form, error, at }) =>
+      error === 'invalid_grant' &&
+      at > since &&
+      at < endedAt &&
+      (sub ?? owners.get(String(form['refresh_token']))) === account,
+  );
 }
