@@ -74,8 +74,8 @@ export async function deployConnections(people: number): Promise<ConnectionDeplo
     await Promise.all([database.database.close(), database.orm.close(true)]);
     const stack = await startStack({
       database,
-      gateways: 1,
-      workers: 1,
+      gateways: 0,
+      workers: 0,
       env: {
         DATABASE_URL: throughRelay(database.url, relay),
         DATABASE_PURGE_URL: throughRelay(database.purgeUrl, relay),
@@ -86,7 +86,7 @@ export async function deployConnections(people: number): Promise<ConnectionDeplo
       },
     });
     undo.push(() => stack.stop());
-    await Promise.all([stack.start('worker'), stack.start('gateway')]);
+    for (const role of ['gateway', 'worker', 'gateway', 'worker'] as const) await startOne(stack, role);
     const servers = spaceServers(() => stack.gateways[0]!, world);
     const register = (slug: 'personal' | 'shared') =>
       servers.register(slug, tools.url, { connection_mode: slug });
@@ -97,6 +97,24 @@ export async function deployConnections(people: number): Promise<ConnectionDeplo
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+const startAttempts = 4;
+
+/** One after the other, and again when the machine was too busy. */
+async function startOne(stack: Stack, role: 'gateway' | 'worker'): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const launched = await stack.launch(role);
+    try {
+      await launched.ready;
+      return;
+    } catch (error) {
+      await launched.kill();
+      const list = role === 'gateway' ? stack.gateways : stack.workers;
+      list.splice(list.indexOf(launched), 1);
+      if (attempt === startAttempts) throw error;
+    }
   }
 }
 

@@ -26,7 +26,7 @@ export function longConnections(random: () => number): ConnectionForm {
     ...times(8, 'postgres'),
     ...times(4, 'silence'),
   ];
-  return { people: 6, strikes: shuffled(strikes, random), pauseMs: 300, restMs: 6_000 };
+  return { people: 6, strikes: shuffled(strikes, random), pauseMs: 300, restMs: 3_000 };
 }
 
 export const shortConnections: ConnectionForm = {

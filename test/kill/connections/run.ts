@@ -52,7 +52,7 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
     at: performance.now(),
   }));
   let tries = 0;
-  let stopping = false;
+  const stop = new AbortController();
 
   const connect = async (person: Person, serverId: string, account?: string) => {
     tries += 1;
@@ -65,7 +65,7 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
     return end?.output === 'authorization_required';
   };
   const callAgain = async (person: Person) => {
-    while (!stopping) {
+    while (!stop.signal.aborted) {
       if (note(await person.call('personal'))) await connect(person, personal);
       note(await person.call('shared', team));
       await sleep(pauseMs);
@@ -73,14 +73,14 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
   };
   /** The shared account is connected again by its administrator alone. */
   const keepShared = async () => {
-    while (!stopping) {
+    while (!stop.signal.aborted) {
       if (note(await admin.call('shared', team))) await connect(admin, shared, team);
       await sleep(pauseMs);
     }
   };
   const connectAgain = async (person: Person) => {
     const path = `/v1/spaces/${world.spaceId}/mcp-servers/${personal}/connection`;
-    while (!stopping) {
+    while (!stop.signal.aborted) {
       if (await connect(person, personal)) {
         note(await person.call('personal'));
         await person.send('DELETE', path);
@@ -103,7 +103,7 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
   }
   await fleet.settle();
   await sleep(options.restMs);
-  stopping = true;
+  stop.abort();
   await Promise.all(traffic);
   // What is stored has to be what the authorization server honours.
   for (const person of callers) note(await person.call('personal'));

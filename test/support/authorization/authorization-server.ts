@@ -102,13 +102,13 @@ export async function startAuthorizationServer(
   };
   const noteToken = (ctx: KoaContextWithOIDC | undefined, error: string | null) => {
     const form = ctx?.oidc?.body;
-    const { refresh_token: issued } = (error === null ? ctx?.body : {}) as { refresh_token?: string };
+    const issued = error === null ? (ctx?.body as { refresh_token?: string } | undefined) : undefined;
     known.tokenRequests.push({
       grantType: String(form?.['grant_type']),
       form: { ...form },
       error,
       sub: ctx?.oidc?.entities.Account?.accountId ?? ctx?.oidc?.entities.RefreshToken?.accountId ?? null,
-      issued: issued ?? null,
+      issued: issued?.refresh_token ?? null,
       at: performance.now(),
     });
   };
