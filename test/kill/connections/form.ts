@@ -18,7 +18,6 @@ export function testConnections(
       expect(run).toMatchObject({ missed: [], foreign: [], stuck: [] });
       expect(run.tokens).toMatchObject({ usedTwice: [], lost: [] });
       expect(run.struck.filter(({ signal }) => signal === 'SIGKILL')).toHaveLength(kills.length);
-      // A worker that dies has lost one answer at most for each of its activities, and each ends one connection.
       expect(run.tokens.refreshes).toBeGreaterThan(form.strikes.length);
       expect(run.outputs['own account']).toBeGreaterThan(form.strikes.length);
     },
