@@ -361,7 +361,7 @@ async function watch(call: () => Promise<Answer>): Promise<{ answer: Answer; wri
 async function judge(success: Success, call: () => Promise<Answer>): Promise<void> {
   const { answer, written } = await watch(call);
   expect(answer.status, answer.text).toBeGreaterThanOrEqual(200);
-    // A form leads on with 303.
+  // A form leads on with 303.
   expect(answer.status, answer.text).toBeLessThan(400);
   expect(written.map(({ event_type: type }) => type)).toEqual([...success.events].sort());
   for (const event of written) {
