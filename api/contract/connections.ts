@@ -33,10 +33,13 @@ export const completeBody = z.strictObject({
 
 const secret = z.string().min(1).max(200);
 
-export const startQuery = z.strictObject({
+export const startQuery = z.strictObject({ nonce: secret });
+
+/** The form of the popup's page. */
+export const startForm = z.strictObject({
   nonce: secret,
-  csrf: secret.optional(),
-  decision: z.enum(['continue', 'cancel']).optional(),
+  csrf: secret,
+  decision: z.enum(['continue', 'cancel']),
 });
 
 /** Of `issuerKey`. */
@@ -54,7 +57,12 @@ export const callbackQuery = z.object({
   error_uri: short,
 });
 
-export const doneQuery = z.strictObject({ handle: short, error: short });
+export const doneQuery = z.strictObject({
+  handle: short,
+  error: short,
+  server_id: short,
+  connector_id: short,
+});
 
 export const connectQuery = z.strictObject({
   server_id: uuid,

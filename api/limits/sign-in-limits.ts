@@ -3,7 +3,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { TokenBuckets } from './token-buckets.ts';
 
 /** Throws `rate_limited` above the limit per minute. */
-type Limit = (key: string) => void;
+export type Limit = (key: string) => void;
 
 /** Limits of unauthenticated operations that write rows; one instance for all prefixes of a process. */
 export interface SignInLimits {
@@ -28,7 +28,7 @@ export function signInLimits(
   };
 }
 
-function perMinute(limit: number, message: string): Limit {
+export function perMinute(limit: number, message: string): Limit {
   const buckets = new TokenBuckets({ rate: limit / 60, burst: limit });
   return (key) => {
     const { taken, waitMs } = buckets.take(key, 1);

@@ -32,11 +32,14 @@ export async function describeApi(scope: FastifyInstance, prefix: string): Promi
     },
     transform: (route) => {
       const { schema: plain, url } = transform(route);
-      const { streams = false, sendsFile = [], takesFile } = route.route.config ?? {};
+      const { streams = false, sendsFile = [], takesFile, refusesInPages = false } = route.route.config ?? {};
       const body = (form: ZodType) => transform({ ...route, schema: { body: form } }).schema?.body;
       const schema =
         takesFile === undefined ? plain : { ...plain, body: bodyOf(plain?.body, takesFile, body) };
-      return { schema: withMediaTypes(schema, { streams, sendsFile }), url: url.slice(prefix.length) };
+      return {
+        schema: withMediaTypes(schema, { streams, sendsFile, refusesInPages }),
+        url: url.slice(prefix.length),
+      };
     },
     transformObject: jsonSchemaTransformObject,
   });
@@ -105,7 +108,11 @@ function bodyOf(
 /** Adds problem details to errors, and event streams and empty ends of streams to the operations that stream. */
 function withMediaTypes(
   schema: Described,
-  { streams, sendsFile }: { streams: boolean; sendsFile: readonly string[] },
+  {
+    streams,
+    sendsFile,
+    refusesInPages,
+  }: { streams: boolean; sendsFile: readonly string[]; refusesInPages: boolean },
 ): Described {
   const response = Object.entries(schema?.response ?? {}).map(([status, body]) => {
     if (status.startsWith('3')) {
@@ -118,6 +125,9 @@ function withMediaTypes(
     const content: Record<string, object> = { 'application/json': { schema: body } };
     if (/^[45]/.test(status)) {
       content['application/problem+json'] = { schema: { $ref: problemRef } };
+      if (refusesInPages) {
+        content['text/html'] = { schema: { type: 'string' } };
+      }
     } else if (streams && status === '200') {
       content['text/event-stream'] = { schema: { type: 'string' } };
     }

@@ -14,6 +14,8 @@ declare module 'fastify' {
     streams?: true;
     /** Media types of the file that the operation returns. */
     sendsFile?: readonly string[];
+    /** Whether browsers get its errors as pages. */
+    refusesInPages?: true;
     /** How the operation takes a file: as its body, or in a form, which it takes beside JSON. */
     takesFile?: 'stream' | { form: ZodType };
     /** Why the operation needs no credential. */

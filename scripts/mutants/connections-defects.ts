@@ -296,4 +296,25 @@ export const connectionsDefects: readonly Defect[] = [
     test: refresh,
     caughtBy: 'does not bring back a connection',
   },
+  {
+    name: 'a rotation lost while the database is unavailable for a moment',
+    file: 'domain/capabilities/connection-tokens/save-refreshed.ts',
+    replace: [['const patienceMs = 60_000;', 'const patienceMs = -1;']],
+    test: refresh,
+    caughtBy: 'is stored when the database comes back',
+  },
+  {
+    name: 'one cookie for all popups of a browser',
+    file: 'api/rest/v1/connections/popup-cookie.ts',
+    replace: [['`__Host-mcp-auth-${attemptId}`', "attemptId && '__Host-mcp-auth-one'"]],
+    test: popup,
+    caughtBy: 'are open in one browser at once',
+  },
+  {
+    name: 'an end of a popup that does not name its server',
+    file: 'domain/capabilities/connections/popup-end.ts',
+    replace: [['{ ...end, server_id: serverId }', '{ ...end, server_id: serverId && String() }']],
+    test: popup,
+    caughtBy: 'each end names its server',
+  },
 ];

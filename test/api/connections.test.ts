@@ -16,7 +16,7 @@ import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
-import { linkIn, Popup } from '../support/popup.ts';
+import { formIn, Popup } from '../support/popup.ts';
 import { sweepOnce } from '../support/sweeps.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, secrets, type World } from '../support/world.ts';
@@ -125,6 +125,8 @@ const eventsOf = async (serverId: string) =>
     )
   ).rows.map(({ what }) => what.replace('security.mcp_auth_', ''));
 
+/** The page in place of an error. */
+const over = { status: 404, text: expect.stringContaining('<h1>This attempt is over</h1>') };
 const notThere = { status: 404, body: { error: { code: 'authorization_attempt_not_found' } } };
 
 describe('connecting an account', () => {
@@ -148,9 +150,9 @@ describe('connecting an account', () => {
     expect(page.headers['content-security-policy']).toContain("frame-ancestors 'none'");
     expect(page.headers['x-frame-options']).toBe('DENY');
     expect(page.headers['cache-control']).toBe('no-store');
-    expect(page.headers['set-cookie']).toMatch(/^__Host-mcp-auth=.*HttpOnly; Secure; SameSite=Lax/);
+    expect(page.headers['set-cookie']).toMatch(/^__Host-mcp-auth-[\w-]+=.*HttpOnly; Secure; SameSite=Lax/);
 
-    const address = new URL((await popup.open(linkIn(page.text, 'continue'))).headers['location']!);
+    const address = new URL((await popup.answer(page.text, 'continue')).headers['location']!);
     expect(address.origin).toBe('https://login.example.com');
     expect(address.searchParams.get('code_challenge_method')).toBe('S256');
     expect(address.searchParams.get('resource')).toBe('https://tools.example.com/mcp');
@@ -256,7 +258,7 @@ describe('connecting an account', () => {
       const back = await popup.comeBack({ state, error, error_description: 'Call 555-HACK.' });
       expect(new URL(back.headers['location']!).searchParams.get('error')).toBe(reason);
       expect(back.headers['location']).not.toContain('HACK');
-      expect(await popup.comeBack({ state, code: 'late' })).toMatchObject(notThere);
+      expect(await popup.comeBack({ state, code: 'late' })).toMatchObject(over);
     }
     await initiate(serverId);
     await connectAs(serverId);
@@ -656,20 +658,90 @@ describe('a scope for refresh tokens', () => {
   });
 });
 
+describe('several popups', () => {
+  it('are open in one browser at once, and each end names its server', async () => {
+    const servers = [await registerServer(), await registerServer()];
+    const popup = new Popup(gateway);
+    const begun = await Promise.all(servers.map((id) => initiate(id)));
+    const pages = await Promise.all(begun.map(({ body }) => popup.open(body.data.popup_url)));
+    const handles: string[] = [];
+    for (const at of [1, 0]) {
+      const answer = await popup.answer(pages[at]!.text, 'continue');
+      const state = new URL(answer.headers['location']!).searchParams.get('state')!;
+      const end = new URL((await popup.comeBack({ state, code: `code-${at}` })).headers['location']!);
+      expect(end.searchParams.get('server_id')).toBe(servers[at]);
+      handles.push(end.searchParams.get('handle')!);
+    }
+    for (const handle of handles) expect(await complete(handle)).toMatchObject({ status: 200 });
+    for (const id of servers) expect(await connectionOf(id)).toMatchObject({ status: 'connected' });
+  });
+});
+
+describe('a popup that has ended', () => {
+  it.each([
+    ['', 'Signed in', 'finishes the connection now'],
+    ['?error=denied', 'Not connected', 'Access was denied'],
+    ['?error=constructor', 'Not connected', 'The account was not connected.'],
+    [`?error=${encodeURIComponent('<b>Call 555')}`, 'Not connected', 'The account was not connected.'],
+  ])('(%s) says what is true on a page', async (query, title, text) => {
+    const page = await new Popup(gateway).open(`/api/v1/mcp-auth/done${query}`);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain(`<h1>${title}</h1>`);
+    expect(page.text).toContain(text);
+    expect(page.text).not.toContain('555');
+  });
+
+  it('is a page for people also where the request is wrong, and an error body for other clients', async () => {
+    const popup = new Popup(gateway);
+    expect(await popup.open('/api/v1/mcp-auth/start?nonce=none')).toMatchObject(over);
+    const wrong = await popup.open('/api/v1/mcp-auth/start');
+    expect(wrong).toMatchObject({ status: 422, text: expect.stringContaining('<h1>This attempt is over') });
+    expect(wrong.headers['content-security-policy']).toContain("form-action 'none'");
+    expect(await popup.comeBack({})).toMatchObject(over);
+    const path = '/v1/mcp-auth/start?nonce=none';
+    expect(await gateway.send({ method: 'GET', path })).toMatchObject(notThere);
+  });
+});
+
+describe('the limits of popups', () => {
+  it('are apart from those of sign-ins, and those of callbacks apart from those of pages', async () => {
+    const narrow = await openGateway(database, { MAX_POPUP_REQUESTS: '2', MAX_LOGIN_STARTS: '1' });
+    try {
+      const popup = new Popup(narrow);
+      const login = () => narrow.send({ method: 'GET', path: '/v1/auth/oidc/none/start' });
+      await login();
+      expect(await login()).toMatchObject({ status: 429 });
+      const open = () => popup.open('/api/v1/mcp-auth/start?nonce=none');
+      expect([await open(), await open(), await open()]).toMatchObject([
+        over,
+        over,
+        { status: 429, text: expect.stringContaining('<h1>Too many attempts</h1>') },
+      ]);
+      const back = () => popup.comeBack({ state: 'none' });
+      expect([await back(), await back(), await back()]).toMatchObject([over, over, { status: 429 }]);
+    } finally {
+      await narrow.close();
+    }
+  });
+});
+
 describe('an attack on the popup', () => {
   it('gains nothing from a nonce that another browser has opened, or that was answered', async () => {
     const serverId = await registerServer();
     const { popup_url: url } = (await initiate(serverId)).body.data;
     const popup = new Popup(gateway);
     const page = await popup.open(url);
-    expect(await new Popup(gateway).open(url)).toMatchObject(notThere);
-    expect(await new Popup(gateway).open(linkIn(page.text, 'continue'))).toMatchObject(notThere);
+    expect(await new Popup(gateway).open(url)).toMatchObject(over);
+    expect(await new Popup(gateway).answer(page.text, 'continue')).toMatchObject(over);
     expect((await popup.open(url)).status).toBe(200);
-    expect(await popup.open(`${url}&decision=continue&csrf=forged`)).toMatchObject(notThere);
-    expect((await popup.open(linkIn(page.text, 'continue'))).status).toBe(303);
-    expect(await popup.open(url)).toMatchObject(notThere);
-    expect(await popup.open(linkIn(page.text, 'continue'))).toMatchObject(notThere);
-    expect(await popup.open(url.replace('nonce=', 'nonce=x'))).toMatchObject(notThere);
+    const { csrf } = formIn(page.text).fields;
+    const forged = page.text.replace(csrf!, 'forged');
+    expect(await popup.answer(forged, 'continue')).toMatchObject(over);
+    expect(await popup.open(`${url}&decision=continue&csrf=${csrf}`)).toMatchObject({ status: 422 });
+    expect((await popup.answer(page.text, 'continue')).status).toBe(303);
+    expect(await popup.open(url)).toMatchObject(over);
+    expect(await popup.answer(page.text, 'continue')).toMatchObject(over);
+    expect(await popup.open(url.replace('nonce=', 'nonce=x'))).toMatchObject(over);
   });
 
   it('gains nothing from a state that comes back to another browser', async () => {
@@ -678,13 +750,14 @@ describe('an attack on the popup', () => {
     const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
     const state = address.searchParams.get('state')!;
     const other = new Popup(gateway);
-    expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(notThere);
+    expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(over);
     // One that has a popup of its own open.
     await other.open((await initiate(await registerServer())).body.data.popup_url);
     expect(other.cookie).not.toBe('');
-    expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(notThere);
+    expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(over);
     expect((await popup.comeBack({ state, code: 'mine' })).status).toBe(303);
-    expect(await popup.comeBack({ state, code: 'again' })).toMatchObject(notThere);
+    expect(await popup.comeBack({ state, code: 'again' })).toMatchObject(over);
+    expect(popup.cookie).toBe('');
   });
 
   it('gains nothing from a handle: it is for the initiator and its key alone, once', async () => {
@@ -745,7 +818,7 @@ describe('an attack on the popup', () => {
     await admin.query(`update authorization_attempts set expires_at = now() where server_id = $1`, [
       serverId,
     ]);
-    expect(await new Popup(gateway).open(url)).toMatchObject(notThere);
+    expect(await new Popup(gateway).open(url)).toMatchObject(over);
   });
 });
 

@@ -110,11 +110,12 @@ export class PlatformClient {
 
   #browser(): Sender {
     return {
-      send: ({ method, path, headers = {} }) =>
+      send: ({ method, path, headers = {}, body }) =>
         request(`${this.#platform.url}/api${path}`, {
           method,
           headers,
           redirect: 'manual',
+          ...(body === undefined ? {} : { body: String(body) }),
         }),
     };
   }

@@ -26,6 +26,7 @@ const exceptions: Record<string, string> = {
   createSession: 'a browser signs in',
   refreshSession: 'a refresh token opens no procedure',
   openConnectionPopup: 'a browser opens it',
+  answerConnectionPopup: 'a browser opens it',
   finishConnectionPopup: 'a browser opens it',
   finishEarlierPopup: 'a browser opens it',
   endConnectionPopup: 'a browser opens it',

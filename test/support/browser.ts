@@ -10,9 +10,11 @@ export function findBrowser(): string | undefined {
 }
 
 /** A headless browser of this machine, without background requests. */
-export function launchBrowser(executablePath: string): Promise<Browser> {
+export function launchBrowser(executablePath: string, { blocksPopups = false } = {}): Promise<Browser> {
   return chromium.launch({
     executablePath,
+    // Playwright lets every page open windows.
+    ...(blocksPopups ? { ignoreDefaultArgs: ['--disable-popup-blocking'] } : {}),
     args: [
       '--no-sandbox',
       '--disable-dev-shm-usage',

@@ -5,7 +5,7 @@ import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';
-import { Popup } from './popup.ts';
+import { formIn, Popup } from './popup.ts';
 import type { ProcedureFixture } from './procedure-fixtures.ts';
 import { callAt, spaceFixtures } from './space-fixtures.ts';
 import { secrets } from './world.ts';
@@ -16,6 +16,7 @@ export const donePage = 'http://127.0.0.1:8080/api/v1/mcp-auth/done';
 /** Opened by a browser with the nonce or state of one attempt; test/api/connections.test.ts covers them. */
 export const ofPopups = [
   'openConnectionPopup',
+  'answerConnectionPopup',
   'finishConnectionPopup',
   'endConnectionPopup',
   'showConnectPage',
@@ -168,6 +169,16 @@ export function connectionCalls(maker: Maker): Record<string, (place: Place) => 
     openConnectionPopup: async (place) => {
       const { pathname, search } = new URL((await popup(place)).url);
       return { method: 'GET', path: pathname.replace(/^\/api/, '') + search };
+    },
+    answerConnectionPopup: async (place) => {
+      const { browser, url } = await popup(place);
+      const { fields } = formIn((await browser.open(url)).text);
+      return {
+        method: 'POST',
+        path: '/v1/mcp-auth/start',
+        headers: { cookie: browser.cookie },
+        body: { ...fields, decision: 'continue' },
+      };
     },
     finishConnectionPopup: async (place) => {
       const { browser, url } = await popup(place);

@@ -316,8 +316,8 @@ export const hostileKinds: Record<string, Kind> = {
       ? [
           'text/plain',
           'application/xml',
-          'application/x-www-form-urlencoded',
-          // One operation takes forms: there it is a form without a file.
+          // Two operations take forms; without a file, or without fields, they refuse them in other words.
+          ...(target.operation.id === 'answerConnectionPopup' ? [] : ['application/x-www-form-urlencoded']),
           ...(target.operation.id === 'uploadDocument' ? [] : ['multipart/form-data; boundary=x']),
         ].map((type) => ({
           call: { ...target.call, body: '{}', headers: { ...target.call.headers, 'content-type': type } },

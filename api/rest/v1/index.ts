@@ -47,6 +47,7 @@ export function restV1(deps: GatewayDependencies) {
   const limits = signInLimits(deps.config);
   // Counts for both prefixes.
   const uploads = uploadRoutes(deps);
+  const popups = connectionPopupRoutes(deps);
   return async (scope: FastifyInstance): Promise<void> => {
     await scope.register(responseRoutes(deps));
     await scope.register(openAiResponseRoutes(deps));
@@ -64,7 +65,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(serverRoutes);
     await scope.register(connectionRoutes(deps));
     await scope.register(sourceConnectionRoutes(deps));
-    await scope.register(connectionPopupRoutes(deps, limits));
+    await scope.register(popups);
     await scope.register(threadRoutes);
     await scope.register(messageRoutes(deps));
     await scope.register(governanceRoutes);

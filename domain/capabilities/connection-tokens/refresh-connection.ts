@@ -131,6 +131,7 @@ async function runRefresh(
       return saved;
     case 'withdrawn':
       await revokeIssued(parts, lease.grant, answer);
-      return { kind: 'gone' };
+      // The owner may have connected anew meanwhile, at another authorization server or with another client.
+      return { kind: 'overtaken' };
   }
 }

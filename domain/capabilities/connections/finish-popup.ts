@@ -1,4 +1,3 @@
-import { withParameter } from '#domain/foundation/kernel/with-parameter.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import { requireOpenTenant } from '#domain/identity/sign-in/require-open-tenant.ts';
@@ -8,7 +7,8 @@ import { AuthorizationFailure } from './authorization-servers.ts';
 import type { ConnectionParts } from './connection-parts.ts';
 import type { AttemptFailure } from './connection-status.ts';
 import { failAttempt, reasonOf } from './end-attempt.ts';
-import { locateAttempt, noAttempt } from './locate-attempt.ts';
+import { locateAttempt, noAttempt, type CookieOf } from './locate-attempt.ts';
+import { endAddress, type PopupEnd } from './popup-end.ts';
 
 const handleMs = 60_000;
 
@@ -20,7 +20,7 @@ export interface PopupReturn {
   error: string | null;
   /** The address at which the response arrived. */
   callbackUri: string;
-  cookie: string | null;
+  cookieOf: CookieOf;
   requestId: string;
 }
 
@@ -29,9 +29,10 @@ export interface PopupReturn {
  * address that it returns carries a handle that works once within a minute, or a reason of a fixed list.
  * @throws `authorization_attempt_not_found`, `tenant_suspended`, `tenant_deleting`
  */
-export async function finishPopup(parts: ConnectionParts, returned: PopupReturn): Promise<string> {
-  const { state, cookie, code } = returned;
-  const place = state === null || cookie === null ? null : await locateAttempt(parts, 'state', state);
+export async function finishPopup(parts: ConnectionParts, returned: PopupReturn): Promise<PopupEnd> {
+  const { state, code } = returned;
+  const place = state === null ? null : await locateAttempt(parts, 'state', state);
+  const cookie = place === null ? null : returned.cookieOf(place.id);
   if (place === null || cookie === null) {
     throw noAttempt();
   }
@@ -54,7 +55,7 @@ export async function finishPopup(parts: ConnectionParts, returned: PopupReturn)
       if (!(await failAttempt(em, attempt.id, { reason, origin }))) {
         throw noAttempt();
       }
-      return withParameter(attempt.redirectUri, 'error', reason);
+      return { attemptId: attempt.id, isOver: true, address: endAddress(attempt, { error: reason }) };
     }
     const handle = `mh.${newSecret()}`;
     const taken = await em.nativeUpdate(
@@ -73,7 +74,7 @@ export async function finishPopup(parts: ConnectionParts, returned: PopupReturn)
     if (taken === 0) {
       throw noAttempt();
     }
-    return withParameter(attempt.redirectUri, 'handle', handle);
+    return { attemptId: attempt.id, isOver: true, address: endAddress(attempt, { handle }) };
   });
 }
 

@@ -3,6 +3,9 @@ import { notFound, type DomainError } from '#domain/foundation/kernel/errors.ts'
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import { hashFor } from './attempt-secrets.ts';
 
+/** What a browser keeps of an attempt; null: nothing. Several popups may be open in one browser. */
+export type CookieOf = (attemptId: string) => string | null;
+
 /** The place of an attempt by what its popup carries: the popup has no tenant. */
 export async function locateAttempt(
   { database, secrets }: { database: Database; secrets: Secrets },

@@ -1,5 +1,4 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { withParameter } from '#domain/foundation/kernel/with-parameter.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import { requireOpenTenant } from '#domain/identity/sign-in/require-open-tenant.ts';
@@ -10,11 +9,13 @@ import { AuthorizationFailure, type BegunAuthorization, type OAuthClient } from 
 import type { ConnectionParts } from './connection-parts.ts';
 import type { AttemptFailure } from './connection-status.ts';
 import { failAttempt, reasonOf } from './end-attempt.ts';
-import { locateAttempt, noAttempt } from './locate-attempt.ts';
+import { locateAttempt, noAttempt, type CookieOf } from './locate-attempt.ts';
 import { openClient } from './open-client.ts';
+import { endAddress, type PopupEnd } from './popup-end.ts';
 
 /** What the popup asks the person. */
 export interface PopupQuestion {
+  attemptId: string;
   serverName: string;
   serverHost: string;
   issuerHost: string;
@@ -33,8 +34,7 @@ export interface PopupQuestion {
 
 interface Visit {
   nonce: string;
-  /** null: the browser has none. */
-  cookie: string | null;
+  cookieOf: CookieOf;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function openPopup(parts: ConnectionParts, visit: Visit): Promise<P
   const place = await locate(parts, visit.nonce);
   return parts.unitOfWork.inTenant(place.tenantId, async (em) => {
     await requireOpenTenant(em, place.tenantId);
-    const cookie = visit.cookie ?? newSecret();
+    const cookie = visit.cookieOf(place.id) ?? newSecret();
     const cookieHash = hashFor(parts.secrets, 'cookie', cookie);
     await em.nativeUpdate(
       AuthorizationAttempt,
@@ -55,6 +55,7 @@ export async function openPopup(parts: ConnectionParts, visit: Visit): Promise<P
     const attempt = await findOpened(em, parts, { ...place, cookie });
     const { name, url } = await holderOf(em, attempt);
     return {
+      attemptId: attempt.id,
       serverName: name,
       serverHost: new URL(url).host,
       issuerHost: new URL(attempt.issuer).host,
@@ -88,9 +89,9 @@ async function holderOf(
 export async function answerPopup(
   parts: ConnectionParts,
   { csrf, accepts, requestId, ...visit }: Visit & { csrf: string; accepts: boolean; requestId: string },
-): Promise<string> {
-  const { nonce, cookie } = visit;
-  const place = await locate(parts, nonce);
+): Promise<PopupEnd> {
+  const place = await locate(parts, visit.nonce);
+  const cookie = visit.cookieOf(place.id);
   if (cookie === null || csrf !== csrfOf(parts.secrets, { id: place.id, cookie })) {
     throw noAttempt();
   }
@@ -101,7 +102,7 @@ export async function answerPopup(
     const origin = { via: 'api' as const, requestId };
     const refuse = async (reason: AttemptFailure) => {
       await failAttempt(em, attempt.id, { reason, origin });
-      return withParameter(attempt.redirectUri, 'error', reason);
+      return { attemptId: attempt.id, isOver: true, address: endAddress(attempt, { error: reason }) };
     };
     if (!accepts) {
       return refuse('cancelled');
@@ -128,7 +129,7 @@ export async function answerPopup(
     if (continued === 0) {
       throw noAttempt();
     }
-    return begun.url;
+    return { attemptId: attempt.id, isOver: false, address: begun.url };
   });
 }
 

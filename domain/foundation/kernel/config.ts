@@ -157,6 +157,8 @@ const gateway = z.object({
     .transform((text) => (text === '' ? null : text)),
   /** Sign-ins that one address may start per minute. */
   MAX_LOGIN_STARTS: z.coerce.number().int().positive().default(600),
+  /** Pages and answers of popups that connect accounts, and apart from them callbacks, per minute from one address. */
+  MAX_POPUP_REQUESTS: z.coerce.number().int().positive().default(600),
   /** Refreshes per minute from one address, over all sessions. */
   MAX_REFRESHES: z.coerce.number().int().positive().default(3_000),
   /** Refreshes of one session per minute; an access token is valid for ten. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exportJWK, generateKeyPair } from 'jose';
-import { Provider, type ClientMetadata } from 'oidc-provider';
+import { Provider, type ClientMetadata, type KoaContextWithOIDC } from 'oidc-provider';
 import { configurationOf, type AuthorizationServerOptions } from './authorization-server-options.ts';
 import { authorizeInBrowser, type Decision } from './browser-part.ts';
 import { interact } from './consent-page.ts';
@@ -15,6 +15,12 @@ export interface TokenRequest {
   form: Record<string, unknown>;
   /** null: tokens were issued. */
   error: string | null;
+  /** The account; null where it is not known. */
+  sub: string | null;
+  /** The refresh token that was issued. */
+  issued: string | null;
+  /** Milliseconds of `performance.now()`. */
+  at: number;
 }
 
 /** What an access token stands for; null: it is unknown, expired or revoked. */
@@ -108,10 +114,20 @@ export async function startAuthorizationServer(
       await once(server, 'close');
     },
   };
-  const noteToken = (form: Record<string, unknown> | undefined, error: string | null) =>
-    known.tokenRequests.push({ grantType: String(form?.['grant_type']), form: { ...form }, error });
-  provider.on('grant.success', (ctx) => noteToken(ctx.oidc.body, null));
-  provider.on('grant.error', (ctx, { error }) => noteToken(ctx?.oidc?.body, error));
+  const noteToken = (ctx: KoaContextWithOIDC | undefined, error: string | null) => {
+    const form = ctx?.oidc?.body;
+    const issued = error === null ? (ctx?.body as { refresh_token?: string } | undefined) : undefined;
+    known.tokenRequests.push({
+      grantType: String(form?.['grant_type']),
+      form: { ...form },
+      error,
+      sub: ctx?.oidc?.entities.Account?.accountId ?? ctx?.oidc?.entities.RefreshToken?.accountId ?? null,
+      issued: issued?.refresh_token ?? null,
+      at: performance.now(),
+    });
+  };
+  provider.on('grant.success', (ctx) => noteToken(ctx, null));
+  provider.on('grant.error', (ctx, { error }) => noteToken(ctx, error));
   provider.use(async (ctx, next) => {
     await next();
     if (ctx.path === (options.routes?.token ?? '/token')) {

@@ -294,6 +294,21 @@ describe('a refresh', () => {
     expect(await rowOf(id)).toBeUndefined();
     expect(await revokeWithdrawn(parts(), world.tenantId, id)).toBe(false);
   });
+
+  it('of a connection that was replaced meanwhile revokes what was issued, and uses the new connection', async () => {
+    await connected(-1);
+    let issuedLate = '';
+    let present = '';
+    beforeAnswer = async () => {
+      issuedLate = good;
+      await admin.query(
+        `update mcp_connections set status = 'revoked', withdrawn_at = now(), revoke_at = now(), generation = generation + 1`,
+      );
+      present = await connected(3_600);
+    };
+    expect(await source().read(identity())).toMatchObject({ connectionId: present });
+    expect(revoked).toEqual([issuedLate]);
+  });
 });
 
 /** The pause after a failed refresh. */
