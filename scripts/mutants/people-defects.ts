@@ -133,7 +133,7 @@ export const peopleDefects: readonly Defect[] = [
       ],
       [
         'const [row] = await em.execute<{ access: AccessRecord | null }[]>(',
-        `const place = \`\${identity.principalId} \${spaceId}\`;
+        `const place = \`\${identity.principalId} \${admission.spaceId}\`;
   const [row] = remembered.has(place) ? [remembered.get(place)] : await em.execute<{ access: AccessRecord | null }[]>(`,
       ],
       [
