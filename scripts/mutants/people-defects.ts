@@ -133,12 +133,12 @@ export const peopleDefects: readonly Defect[] = [
       ],
       [
         'const [row] = await em.execute<{ access: AccessRecord | null }[]>(',
-        `const place = \`\${identity.principalId} \${spaceId}\`;
+        `const place = \`\${identity.principalId} \${admission.spaceId}\`;
   const [row] = remembered.has(place) ? [remembered.get(place)] : await em.execute<{ access: AccessRecord | null }[]>(`,
       ],
       [
-        'return admitFound(identity, origin, row?.access ?? null, spaceId);',
-        'if (row !== undefined) {\n    remembered.set(place, row);\n  }\n  return admitFound(identity, origin, row?.access ?? null, spaceId);',
+        'return admitFound(identity, origin, row?.access ?? null, admission);',
+        'if (row !== undefined) {\n    remembered.set(place, row);\n  }\n  return admitFound(identity, origin, row?.access ?? null, admission);',
       ],
     ],
     test: 'test/api/workspace.test.ts',

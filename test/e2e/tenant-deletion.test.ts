@@ -107,4 +107,25 @@ describe('the deletion of a tenant', () => {
       expect((await stack.temporal.workflow.count(query)).count).toBe(0);
     },
   );
+
+  it('is cancelled in its grace time, and everything goes on', { timeout: 180_000 }, async () => {
+    const world = await newWorld();
+    const response = await work(world);
+    expect((await remove(world, '')).status).toBe(202);
+    expect((await ask(world, 'GET', '/collections')).body.error.code).toBe('tenant_deleting');
+    const workflow = stack.temporal.workflow.getHandle(`tenant-deletion/${world.tenantId}`);
+    const cancelled = async () => {
+      const { rows } = await admin.query<{ status: string }>('select status from responses where id = $1', [
+        response,
+      ]);
+      return rows[0]?.status;
+    };
+    await expect.poll(cancelled, { timeout: 60_000 }).toBe('cancelled');
+    const path = `/v1/admin/tenants/${world.tenantId}/deletion/cancel`;
+    expect((await gateway.send({ method: 'POST', path, apiKey: world.apiKey })).status).toBe(200);
+    expect(await workflow.result()).toEqual({ status: 'cancelled' });
+    const { body } = await ask(world, 'GET', '/collections');
+    expect(body.data.map(({ name }: { name: string }) => name)).toEqual(['Harbours']);
+    expect((await ask(world, 'GET', `/responses/${response}`)).status).toBe(200);
+  });
 });

@@ -6,7 +6,7 @@ import { startStack, type Stack } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';
 import { countTenantRows } from '../support/tenant-rows.ts';
 import { createWorld } from '../support/world.ts';
-import { runDeletions } from './deletion-run.ts';
+import { ofPeople, runDeletions } from './deletion-run.ts';
 import { seedFrom } from './plan.ts';
 
 let database: TestDatabase;
@@ -29,6 +29,7 @@ it(
     const [other, staying, ...leaving] = worlds.map(({ tenantId }) => tenantId);
     const { apiKey } = await addOperator(database.unitOfWork);
     const admin = await connect(database.adminUrl);
+    admin.on('error', () => undefined);
     const before = await countTenantRows(admin, other!);
     const seed = seedFrom(process.env);
     const verdict = await runDeletions(
@@ -47,8 +48,7 @@ it(
       const left = await countTenantRows(admin, tenantId);
       expect(Object.entries(left).filter(([, n]) => n > 0)).toEqual([]);
     }
-    const { event_seals: _seals, event_chains: _chains, event_counts: _counts, ...rows } = before;
-    expect(await countTenantRows(admin, other!)).toMatchObject(rows);
+    expect(ofPeople(await countTenantRows(admin, other!))).toEqual(ofPeople(before));
     await admin.end();
   },
 );
