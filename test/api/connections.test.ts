@@ -751,7 +751,7 @@ describe('an attack on the popup', () => {
     const state = address.searchParams.get('state')!;
     const other = new Popup(gateway);
     expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(over);
-    // One that has a popup of its own open.
+    // Its browser has a popup of its own open.
     await other.open((await initiate(await registerServer())).body.data.popup_url);
     expect(other.cookie).not.toBe('');
     expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(over);

@@ -115,7 +115,7 @@ export class PlatformClient {
           method,
           headers,
           redirect: 'manual',
-          ...(body === undefined ? {} : { body: String(body) }),
+          ...(typeof body === 'string' ? { body } : {}),
         }),
     };
   }

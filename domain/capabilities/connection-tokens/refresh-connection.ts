@@ -131,7 +131,7 @@ async function runRefresh(
       return saved;
     case 'withdrawn':
       await revokeIssued(parts, lease.grant, answer);
-      // The owner may have connected anew meanwhile, at another authorization server or with another client.
+      // The owner may have connected again meanwhile, at another authorization server or with another client.
       return { kind: 'overtaken' };
   }
 }

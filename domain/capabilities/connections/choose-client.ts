@@ -107,7 +107,7 @@ async function findUsable(
   });
 }
 
-/** Of two concurrent registrations the first is used from then on: it takes the place of the one that both have seen. */
+/** Of two concurrent registrations the first is used from then on: it takes the place of the registration that both have seen. */
 async function save(
   parts: ConnectionParts,
   settings: ConnectionSettings,

@@ -45,7 +45,7 @@ export class Person {
     this.#gateway = gateway;
   }
 
-  /** null where no answer came, or one that an outage explains. */
+  /** null where no answer came, or an answer that an outage explains. */
   async send(method: string, path: string, body?: object): Promise<Answer | null> {
     try {
       const { apiKey } = this.member;

@@ -17,14 +17,14 @@ export interface ConnectionOptions extends ConnectionForm {
 /** The account of the shared server. */
 const team = 'team';
 const pauseMs = 300;
-const settleMs = 180_000;
+const endingMs = 180_000;
 
 /**
  * People call a tool server with short-lived tokens, and one of them connects and disconnects all the time, while workers,
  * gateways and PostgreSQL are killed; then the authorization server's log is compared with what the people got.
  */
 export async function runConnections(options: ConnectionOptions): Promise<ConnectionRun> {
-  // One who keeps connecting anew, beside those who call.
+  // A person who keeps connecting again, beside those who call.
   const deployment = await deployConnections(options.people + 1);
   try {
     return await runOn(deployment, options);
@@ -72,7 +72,7 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
     }
   };
   /** The shared account is connected again by its administrator alone. */
-  const keepShared = async () => {
+  const callShared = async () => {
     while (!stop.signal.aborted) {
       if (note(await admin.call('shared', team))) await connect(admin, shared, team);
       await sleep(pauseMs);
@@ -89,7 +89,7 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
     }
   };
   const restless = callers.pop()!;
-  const traffic = [...callers.map(callAgain), keepShared(), connectAgain(restless)];
+  const traffic = [...callers.map(callAgain), callShared(), connectAgain(restless)];
 
   for (const kind of options.strikes) {
     await sleep(random() * options.restMs);
@@ -109,7 +109,7 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
   for (const person of callers) note(await person.call('personal'));
   note(await admin.call('shared', team));
   const open: string[] = [];
-  await until('', settleMs, async () => {
+  await until('', endingMs, async () => {
     const rows = await query<{ id: string }>('select id from responses where finished_at is null');
     open.splice(0, open.length, ...rows.map(({ id }) => id));
     return open.length === 0 ? true : null;
