@@ -300,7 +300,7 @@ describe('the cross-tenant functions', () => {
       },
       {
         name: 'mcp_connections',
-        columns: ['id', 'owner_id', 'revoke_at', 'server_id', 'tenant_id', 'withdrawn_at'],
+        columns: ['connector_id', 'id', 'owner_id', 'revoke_at', 'server_id', 'tenant_id', 'withdrawn_at'],
       },
       { name: 'mcp_servers', columns: ['connection_mode', 'id', 'tenant_id'] },
       { name: 'notifications', columns: ['created_at', 'tenant_id'] },

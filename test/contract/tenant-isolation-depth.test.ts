@@ -99,6 +99,11 @@ async function leaveTraces(
   );
   await run('update documents set generation = 1, chunk_count = 1 where id = $1', [document]);
   await run(
+    `insert into app.tenant_deletions (tenant_id, id, status, reason_code, prior_status, requested_by, purge_after, token_hash, ended_at)
+     values ($1, gen_random_uuid(), 'cancelled', 'other', 'active', gen_random_uuid(), now(), '', now())`,
+    [tenantId],
+  );
+  await run(
     `with made as (
        insert into embedding_generations (tenant_id, id, space_id, model_id, state, mean)
        select c.tenant_id, gen_random_uuid(), c.space_id, m.id, 'active', ''
@@ -334,7 +339,7 @@ describe('with every check of ours replaced by a check that allows all', () => {
   it('and without its policies the same reads would show them all', async () => {
     const admin = await connect(database.adminUrl);
     await admin.query(`do $$ declare t regclass; begin
-      for t in select c.oid from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relrowsecurity loop
+      for t in select c.oid from pg_class c where c.relnamespace in ('public'::regnamespace, 'app'::regnamespace) and c.relkind in ('r', 'p') and c.relrowsecurity loop
         execute format('alter table %s disable row level security, no force row level security', t);
       end loop; end $$`);
     await admin.end();

@@ -56,7 +56,13 @@ describe('durable work', () => {
       `select distinct conrelid::regclass::text as name from pg_constraint
        where contype = 'f' and confrelid = 'connectors'::regclass order by 1`,
     );
-    expect(tables.map(({ name }) => name)).toEqual(['source_documents', 'source_group_members', 'sync_runs']);
+    expect(tables.map(({ name }) => name)).toEqual([
+      'authorization_attempts',
+      'mcp_connections',
+      'source_documents',
+      'source_group_members',
+      'sync_runs',
+    ]);
     await connector.space.delete();
     await connector.handle.signal('deleted');
     await connector.handle.result();
