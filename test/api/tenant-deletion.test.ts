@@ -170,6 +170,8 @@ describe('a cancelled deletion', () => {
     const world = await newWorld();
     await ask(operator.apiKey, 'POST', `/admin/tenants/${world.tenantId}/suspend`);
     await remove(operator.apiKey, world);
+    expect(verdict(await cancel(world.apiKey, world))).toBe('403 tenant_suspended');
+    expect((await deletion(operator.apiKey, world)).body.data.status).toBe('deletion_scheduled');
     await cancel(operator.apiKey, world);
     expect(verdict(await ask(world.apiKey, 'GET', '/spaces'))).toBe('403 tenant_suspended');
   });
