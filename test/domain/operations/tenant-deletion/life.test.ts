@@ -5,9 +5,11 @@ import { publicKeyText } from '#domain/operations/erasure-proof/sign-certificate
 import { readTombstone } from '#domain/operations/erasure-proof/tombstone.ts';
 import { verifyCertificate } from '#domain/operations/erasure-proof/verify-certificate.ts';
 import { certify } from '#domain/operations/tenant-deletion/certify.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { StartMessage } from '#domain/foundation/durable/messages.ts';
 import { reconciliation } from '#domain/operations/maintenance/reconciliation.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import { eraseRows } from '#domain/operations/tenant-deletion/erase-rows.ts';
 import { nextStage } from '#domain/operations/tenant-deletion/next-stage.ts';
 import { proveErasure } from '#domain/operations/tenant-deletion/prove-erasure.ts';
 import { reportFailure } from '#domain/operations/tenant-deletion/report-failure.ts';
@@ -91,6 +93,19 @@ describe('a deletion', () => {
     await expect(certify(parts, ref)).rejects.toThrow(/verifier/);
   });
 
+  it('notes what it has erased with the erasure itself, or erases nothing', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    await place.begin(ref);
+    const lost = { ...ref, deletionId: newId() };
+    const before = await countTenantRows(place.admin, ref.tenantId);
+    await expect(place.erase(lost)).rejects.toThrow();
+    const parts = { unitOfWork: place.database.unitOfWork, purge: place.purge };
+    const pass = { from: null, mayGoOn: () => true, reached: () => {} };
+    await expect(eraseRows(parts, lost, pass)).rejects.toThrow();
+    expect(await countTenantRows(place.admin, ref.tenantId)).toEqual(before);
+  });
+
   it('counts histories that Temporal still lists as something left', async () => {
     const world = await createWorld(place.database.unitOfWork);
     const ref = await schedule(world, 0);
@@ -125,6 +140,17 @@ describe('a deletion', () => {
       'system.tenant_deletion_imminent',
       'system.tenant_deletion_started',
     ]);
+  });
+
+  it('does not begin while its tenant is not one that is to be deleted', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    await place.admin.query(`update tenants set status = 'active' where tenant_id = $1`, [ref.tenantId]);
+    await expect(stageOf(ref)).rejects.toMatchObject({ code: 'invalid_state' });
+    const { rows } = await place.admin.query('select status from app.tenant_deletions where id = $1', [
+      ref.deletionId,
+    ]);
+    expect(rows).toEqual([{ status: 'deletion_scheduled' }]);
   });
 
   it('is taken up again when Temporal has lost its workflow', async () => {
