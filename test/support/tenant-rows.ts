@@ -24,6 +24,8 @@ export const canaryOf = (tenantId: string): string => `canary-${tenantId.replace
  */
 const constrained: Record<string, string | null> = {
   'api_keys.key_id': `substr($hex, 1, 16)`,
+  'authorization_attempts.connector_id': null,
+  'connectors.client_credential_id': null,
   'connectors.provider_slug': `'rss'`,
   'embedding_models.dims': '8',
   'embedding_models.max_tokens': '16',
@@ -33,6 +35,7 @@ const constrained: Record<string, string | null> = {
   'invites.answered_at': 'now()',
   'invites.status': `'accepted'`,
   'invites.email': '$tag',
+  'mcp_connections.connector_id': null,
   'mcp_servers.client_credential_id': null,
   'mcp_servers.slug': `'s' || substr($hex, 1, 20)`,
   'notifications.event_type': `'space.' || $tag`,
