@@ -1,13 +1,16 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { own } from '#domain/foundation/kernel/own.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { VerifierFailure } from '#domain/operations/erasure-proof/verifier-failure.ts';
 import { countRemaining } from '#domain/operations/erasure/count-remaining.ts';
 import { destroyDataKey } from '#domain/operations/erasure/destroy-data-key.ts';
 import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
 import type { ErasureStep } from '#domain/operations/erasure/erasure-root.ts';
 import { planErasure } from '#domain/operations/erasure/plan-erasure.ts';
 import { isReferred } from '#domain/operations/erasure/sql-states.ts';
+import { lockDeletion } from './find-deletion.ts';
 import { changeDeletion, noteIn, type DeletionRef } from './progress.ts';
+import type { Prover } from './prove-erasure.ts';
 import { readStock } from './read-stock.ts';
 import type { TenantDeletion } from './tenant-deletion.entity.ts';
 
@@ -25,9 +28,22 @@ export interface ErasureParts {
 
 /**
  * Counts what there is before the first row is erased, for progress and the certificate; keeps the end of the log and a
- * sample of ids. A repeat keeps what the first count found.
+ * sample of ids. Nothing goes before the verifier has seen this tenant: a zero of its later count says something only
+ * then. A repeat keeps what the first count found.
+ * @throws VerifierFailure
  */
-export async function takeStock({ unitOfWork, purge }: ErasureParts, ref: DeletionRef): Promise<void> {
+export async function takeStock(
+  { unitOfWork, purge, prover }: ErasureParts & { prover: Prover },
+  ref: DeletionRef,
+): Promise<void> {
+  const known = await unitOfWork.inTenant(ref.tenantId, (em) => lockDeletion(em, ref.deletionId));
+  if (known.counted != null) {
+    return;
+  }
+  const { tables } = await prover.verify(ref.tenantId, []);
+  if (own(tables, 'public.tenants') !== 1) {
+    throw new VerifierFailure('verifier_blind', 'The verifier does not see the tenant that is to be erased.');
+  }
   const root = { kind: 'tenant', tenantId: ref.tenantId } as const;
   const plan = await purge.inTenant(ref.tenantId, (em) => planErasure(em, root));
   const counted = await countRemaining(purge, root, plan);
@@ -134,6 +150,7 @@ async function note(em: EntityManager, deletionId: string, step: ErasureStep, ro
 
 function addErased(deletion: TenantDeletion, table: string, rows: number): void {
   if (rows > 0) {
+    deletion.failure = null;
     deletion.rowsDone += rows;
     deletion.erased = { ...deletion.erased, [table]: (own(deletion.erased, table) ?? 0) + rows };
   }
