@@ -30,6 +30,7 @@ export async function nextStage(
   if (deletion.status === 'deleting') {
     return { is: 'deleting' };
   }
+  deletion.failure = null;
   const now = await databaseNow(em);
   const leftMs = deletion.purgeAfter.getTime() - now.getTime();
   if (leftMs <= 0) {

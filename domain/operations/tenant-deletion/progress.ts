@@ -32,9 +32,13 @@ export async function noteIn(
   }
 }
 
-/** The step that is under way; what hindered it before is mended. */
+/** The step that is under way; what hindered another step before is mended. */
 export async function enterStep(unitOfWork: UnitOfWork, ref: DeletionRef, step: DeletionStep): Promise<void> {
   await changeDeletion(unitOfWork, ref, (deletion) => {
+    // An attempt at the step that has failed mends nothing yet.
+    if (deletion.failure?.step !== step) {
+      deletion.failure = null;
+    }
     deletion.step = step;
     deletion.tableName = null;
   });
