@@ -6,14 +6,21 @@ import { createInspector } from './inspector.ts';
 import { sendCancel } from './send-message.ts';
 
 /** Deletions are done by the server in the background; its list follows within seconds. */
-const listedForMs = 20_000;
-const lookEveryMs = 250;
+const patience = { listedForMs: 20_000, lookEveryMs: 250 };
+/** One call ends after this time in any case: what is left then is found by the verification. */
+const deletingMs = 1_200_000;
 const page = 500;
+/** Workflows that are asked for at a time. */
+const askedAtOnce = 20;
 
 /**
  * Finds workflows by the tenant in their ids: children of workflows have no search attribute of their own.
+ * @param patience how long a deletion of histories goes on without progress
  */
-export function createTenantWorkflows(client: Client): TenantWorkflows {
+export function createTenantWorkflows(
+  client: Client,
+  { listedForMs, lookEveryMs } = patience,
+): TenantWorkflows {
   const inspector = createInspector(client);
   const list = async (query: string, limit: number) => {
     const found: { workflowId: string; runId: string }[] = [];
@@ -35,10 +42,10 @@ export function createTenantWorkflows(client: Client): TenantWorkflows {
     },
     openOf: async (ids) => {
       const open: string[] = [];
-      for (const id of ids) {
-        if ((await inspector.stateOf(id)) === 'open') {
-          open.push(id);
-        }
+      for (let at = 0; at < ids.length; at += askedAtOnce) {
+        const some = ids.slice(at, at + askedAtOnce);
+        const states = await Promise.all(some.map((id) => inspector.stateOf(id)));
+        open.push(...some.filter((_, n) => states[n] === 'open'));
       }
       return open;
     },
@@ -48,9 +55,12 @@ export function createTenantWorkflows(client: Client): TenantWorkflows {
     },
     deleteClosed: async (tenantId) => {
       const deleted = new Set<string>();
-      const until = performance.now() + listedForMs;
+      const end = performance.now() + deletingMs;
+      let progressAt = performance.now();
+      let fewest = Infinity;
       for (;;) {
         const listed = await list(ofTenant(tenantId), page);
+        const before = deleted.size;
         for (const { workflowId, runId } of listed) {
           if (!deleted.has(runId)) {
             await ignoreGone(
@@ -62,7 +72,12 @@ export function createTenantWorkflows(client: Client): TenantWorkflows {
             deleted.add(runId);
           }
         }
-        if (listed.length === 0 || performance.now() > until) {
+        if (deleted.size > before || listed.length < fewest) {
+          progressAt = performance.now();
+        }
+        fewest = Math.min(fewest, listed.length);
+        const now = performance.now();
+        if (listed.length === 0 || now > progressAt + listedForMs || now > end) {
           return deleted.size;
         }
         await sleep(lookEveryMs);

@@ -128,6 +128,9 @@ const builtinEmbedding = createBuiltinModel(modelFilesSource(config, process.env
 });
 builtinEmbedding.start();
 const purge = new UnitOfWork(purgeOrm);
+if (config.DATABASE_VERIFIER_URL === undefined) {
+  logger.warn('DATABASE_VERIFIER_URL is not set: no deletion of a tenant erases anything');
+}
 const activities = createActivities({
   database,
   unitOfWork,

@@ -84,6 +84,7 @@ export function createDeletionActivities(deps: DeletionDependencies) {
       }),
     certifyDeletion: (ref: DeletionRef) =>
       keepAlive(async () => {
+        await enterStep(unitOfWork, ref, 'certifying');
         await certify(deps, ref);
       }),
     reportDeletionFailure: ({ step, reason, ...ref }: FaultInput) =>

@@ -170,6 +170,8 @@ describe('a cancelled deletion', () => {
     const world = await newWorld();
     await ask(operator.apiKey, 'POST', `/admin/tenants/${world.tenantId}/suspend`);
     await remove(operator.apiKey, world);
+    expect(verdict(await cancel(world.apiKey, world))).toBe('403 tenant_suspended');
+    expect((await deletion(operator.apiKey, world)).body.data.status).toBe('deletion_scheduled');
     await cancel(operator.apiKey, world);
     expect(verdict(await ask(world.apiKey, 'GET', '/spaces'))).toBe('403 tenant_suspended');
   });
@@ -208,6 +210,18 @@ describe('running work of a tenant that is to be deleted', () => {
     await cancel(world.apiKey, world);
     const { body } = await ask(world.apiKey, 'GET', `/spaces/${world.spaceId}/responses/${id}`);
     expect(body.status ?? body.data?.status).toBe('cancelled');
+  });
+
+  it('goes on after a cancel, whenever an attempt of the halt arrives', async () => {
+    const world = await newWorld();
+    const path = `/spaces/${world.spaceId}/responses`;
+    await remove(world.apiKey, world);
+    await cancel(world.apiKey, world);
+    const { body } = await ask(world.apiKey, 'POST', path, { input: { text: 'Why?' }, tools: [] });
+    const id: string = body.id ?? body.data.id;
+    expect(await haltTenant(database.unitOfWork, world.tenantId)).toBe(0);
+    const { rows } = await admin.query('select finished_at from responses where id = $1', [id]);
+    expect(rows).toEqual([{ finished_at: null }]);
   });
 });
 

@@ -92,7 +92,7 @@ export async function openDeletionWorld(): Promise<DeletionWorld> {
       await world.begin(ref);
       await stopWork({ unitOfWork, workflows: noWorkflows }, ref.tenantId, { force: true });
       await revokeExternal({ unitOfWork, secrets, authorizationServers }, ref, () => {});
-      await takeStock(parts, ref);
+      await takeStock({ ...parts, prover }, ref);
       for (let pass = 1; ; pass += 1) {
         await world.erase(ref);
         const { clean, left } = await proveErasure({ unitOfWork, prover, workflows: noWorkflows }, ref);

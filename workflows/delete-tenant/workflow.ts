@@ -105,7 +105,7 @@ export async function deleteTenant(input: DeleteTenantInput): Promise<DeleteTena
 
 async function stopWork(input: DeleteTenantInput): Promise<void> {
   for (let round = 1; round <= maxRounds; round += 1) {
-    const { open, pending } = await steps.stopTenantWork.executeWithOptions({ summary: `round ${round}` }, [
+    const { open, pending } = await slices.stopTenantWork.executeWithOptions({ summary: `round ${round}` }, [
       { ...input, force: round > patientRounds },
     ]);
     setCurrentDetails(`Stopping: ${open} workflows run, ${pending} messages are on their way.`);

@@ -106,12 +106,21 @@ export const fanOut = {
   retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
 
+const deletionRetry = {
+  initialInterval: '500ms',
+  backoffCoefficient: 2,
+  maximumInterval: '30s',
+  maximumAttempts: 20,
+  // What an operator has to mend is reported at once.
+  nonRetryableErrorTypes: ['verifier_not_configured', 'verifier_blind'],
+} satisfies ActivityOptions['retry'];
+
 /** A step of a tenant's deletion, of short transactions. What fails for longer is shown to the operators. */
 export const deletionStep = {
   heartbeatTimeout: '10s',
   startToCloseTimeout: '2m',
   scheduleToCloseTimeout: '10m',
-  retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 20 },
+  retry: deletionRetry,
 } satisfies ActivityOptions;
 
 /** The same for work that grows with the tenant: it goes on for as long as it sends heartbeats. */
@@ -119,7 +128,7 @@ export const deletionSlice = {
   heartbeatTimeout: '20s',
   startToCloseTimeout: '30m',
   scheduleToCloseTimeout: '2h',
-  retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 20 },
+  retry: deletionRetry,
 } satisfies ActivityOptions;
 
 /** The report of a step that cannot be done; it must succeed. */

@@ -15,7 +15,7 @@ export async function countMentions(
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relkind in ('r', 'p', 'm', 'f') and not c.relispartition
        and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id')
-       and n.nspname <> 'information_schema' and n.nspname !~ '^pg_' order by 1`,
+       and n.nspname in ('public', 'app') order by 1`,
   );
   const counts = new Map<string, number>();
   for (const { name } of tables) {

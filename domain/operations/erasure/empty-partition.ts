@@ -1,8 +1,12 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { isTimeout } from './sql-states.ts';
 
 /** Statements that need the partition wait no longer than this. */
 const lockMs = 50;
+
+/** Writes in the transaction that has erased so many rows. */
+export type AlsoWritten = (em: EntityManager, rows: number) => Promise<void>;
 
 /**
  * Empties a partition whose rows are all of this tenant, at once instead of row by row. A partition that others share,
@@ -12,6 +16,7 @@ export async function emptyPartition(
   purge: UnitOfWork,
   tenantId: string,
   partition: string,
+  also: AlsoWritten,
 ): Promise<number> {
   try {
     return await purge.inTenant(tenantId, async (em) => {
@@ -19,7 +24,9 @@ export async function emptyPartition(
       const [row] = await em.execute<{ rows: string }[]>('select app.empty_lone_partition(?) as rows', [
         partition,
       ]);
-      return Number(row?.rows ?? 0);
+      const rows = Number(row?.rows ?? 0);
+      await also(em, rows);
+      return rows;
     });
   } catch (error) {
     if (!isTimeout(error)) throw error;

@@ -4,7 +4,7 @@ import { firstPlace, readPlace, writePlace, type Place } from './batch-place.ts'
 import type { ErasureRoot, ErasureStep } from './erasure-root.ts';
 import { isReferred, isTimeout } from './sql-states.ts';
 import { BatchRows } from './batch-rows.ts';
-import { emptyPartition } from './empty-partition.ts';
+import { emptyPartition, type AlsoWritten } from './empty-partition.ts';
 
 /** Locks are held for about half of `lockMs` and never longer: a batch that would is undone and tried smaller. */
 const aimMs = 40;
@@ -21,20 +21,26 @@ export interface ErasedBatch {
 /**
  * Erases the next rows of a step in one transaction of the purge role, in the order of the primary key. The cursor is
  * that of the batch before, null for the first; a batch that is repeated with the same cursor finds its rows erased.
+ * @param also what is written in the transaction of the batch
  */
 export async function eraseBatch(
   purge: UnitOfWork,
   root: ErasureRoot,
   step: ErasureStep,
   cursor: string | null,
+  also: AlsoWritten = async () => {},
 ): Promise<ErasedBatch> {
   if (step.kind === 'truncate') {
-    return { rows: await emptyPartition(purge, root.tenantId, step.table), cursor: null };
+    return { rows: await emptyPartition(purge, root.tenantId, step.table, also), cursor: null };
   }
   let place = cursor === null ? firstPlace : readPlace(cursor);
   for (let leaves = false; ;) {
     try {
-      const batch = await purge.inTenant(root.tenantId, (em) => eraseRows(em, root, { step, place, leaves }));
+      const batch = await purge.inTenant(root.tenantId, async (em) => {
+        const erased = await eraseRows(em, root, { step, place, leaves });
+        await also(em, erased.rows);
+        return erased;
+      });
       const left = place.left || leaves;
       return { rows: batch.rows, cursor: nextCursor({ ...place, left }, batch) };
     } catch (error) {

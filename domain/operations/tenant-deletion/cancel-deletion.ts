@@ -11,7 +11,8 @@ import { wakeConnectors } from './wake-connectors.ts';
 
 /**
  * Restores the caller's tenant as it was before the request, while nothing has been erased. A repeat changes nothing.
- * @throws `missing_permission`, `deletion_not_found`, `invalid_state` once the erasure has begun
+ * @throws `missing_permission`, `deletion_not_found`, `invalid_state` once the erasure has begun, `tenant_suspended`
+ *   for the tenant's own principals if it was suspended before
  */
 export async function cancelDeletion(ctx: Context): Promise<TenantDeletion> {
   const { caller, em } = ctx;
@@ -24,6 +25,12 @@ export async function cancelDeletion(ctx: Context): Promise<TenantDeletion> {
   }
   if (deletion.status !== 'deletion_scheduled') {
     throw new DomainError('invalid_state', 'The erasure has begun and can no longer be cancelled.');
+  }
+  if (deletion.priorStatus === 'suspended' && !caller.isPlatform) {
+    throw new DomainError(
+      'tenant_suspended',
+      'Only an operator of the platform restores a suspended tenant.',
+    );
   }
   deletion.status = 'cancelled';
   deletion.step = 'finished';

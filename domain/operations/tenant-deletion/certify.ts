@@ -1,10 +1,13 @@
+import { own } from '#domain/foundation/kernel/own.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { Certificate } from '#domain/operations/erasure-proof/certificate.ts';
 import { signCertificate } from '#domain/operations/erasure-proof/sign-certificate.ts';
 import { buryTenant } from '#domain/operations/erasure-proof/tombstone.ts';
+import { VerifierFailure } from '#domain/operations/erasure-proof/verifier-failure.ts';
 import { lockDeletion } from './find-deletion.ts';
 import type { DeletionRef } from './progress.ts';
+import { sampledTables } from './read-stock.ts';
 import { recordForOperators } from './report-failure.ts';
 import type { TenantDeletion } from './tenant-deletion.entity.ts';
 
@@ -44,10 +47,11 @@ export async function certify(parts: CertifyParts, ref: DeletionRef): Promise<vo
 
 /** @throws unless a verifier found nothing */
 function describe(deletion: TenantDeletion, now: Date, softwareVersion: string): Certificate {
-  const { proof } = deletion;
-  if (proof == null || !isClean(proof)) {
+  const { proof, counted } = deletion;
+  if (proof == null || counted == null || !isClean(proof)) {
     throw new Error('Nothing is certified that no verifier has found erased.');
   }
+  requireSight(counted, proof, deletion.sampledIds);
   const began = (deletion.startedAt ?? now).toISOString();
   return {
     version: 1,
@@ -60,7 +64,7 @@ function describe(deletion: TenantDeletion, now: Date, softwareVersion: string):
     finished_at: now.toISOString(),
     erased_by_key: { key_ids: deletion.keyIds, destroyed_at: (deletion.keyDestroyedAt ?? now).toISOString() },
     erased_by_row: {
-      rows_before: deletion.counted ?? {},
+      rows_before: counted,
       rows_erased: deletion.erased,
       bytes: deletion.bytes ?? {},
     },
@@ -73,4 +77,17 @@ function describe(deletion: TenantDeletion, now: Date, softwareVersion: string):
 
 function isClean({ tables, shared, bytes, workflows }: Certificate['verification']): boolean {
   return [...Object.values(tables), ...Object.values(shared), bytes, workflows].every((count) => count === 0);
+}
+
+/** A table that was not counted, and ids that were not looked for, prove nothing. @throws VerifierFailure */
+function requireSight(
+  counted: Record<string, number>,
+  { tables, sampled_ids: looked }: Certificate['verification'],
+  sampledIds: readonly string[],
+): void {
+  const unseen = Object.keys(counted).filter((table) => own(tables, `public.${table}`) === undefined);
+  const hadIds = sampledTables.some((table) => (own(counted, table) ?? 0) > 0);
+  if (unseen.length > 0 || looked !== sampledIds.length || (hadIds && looked === 0)) {
+    throw new VerifierFailure('verifier_blind', 'The verifier has not looked for all that was erased.');
+  }
 }

@@ -17,9 +17,12 @@ export const deletionSteps = [
 ] as const;
 export type DeletionStep = (typeof deletionSteps)[number];
 
-/** Something that other systems hold of the tenant, and whether it was withdrawn there. */
+/**
+ * Something that other systems hold of the tenant, and whether it was withdrawn there. `not_revocable`: the
+ * authorization server has no revocation endpoint, so the tokens end when they expire.
+ */
 export interface Revocation {
   kind: 'connection';
   id: string;
-  outcome: 'revoked' | 'refused' | 'unreachable' | 'unreadable' | 'nothing_to_revoke';
+  outcome: 'revoked' | 'not_revocable' | 'refused' | 'unreachable' | 'unreadable' | 'nothing_to_revoke';
 }

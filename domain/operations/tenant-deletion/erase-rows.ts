@@ -1,13 +1,18 @@
-import { ForeignKeyConstraintViolationException } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { own } from '#domain/foundation/kernel/own.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { VerifierFailure } from '#domain/operations/erasure-proof/verifier-failure.ts';
 import { countRemaining } from '#domain/operations/erasure/count-remaining.ts';
 import { destroyDataKey } from '#domain/operations/erasure/destroy-data-key.ts';
 import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
-import type { ErasureRoot, ErasureStep } from '#domain/operations/erasure/erasure-root.ts';
+import type { ErasureStep } from '#domain/operations/erasure/erasure-root.ts';
 import { planErasure } from '#domain/operations/erasure/plan-erasure.ts';
-import { changeDeletion, type DeletionRef } from './progress.ts';
+import { isReferred } from '#domain/operations/erasure/sql-states.ts';
+import { lockDeletion } from './find-deletion.ts';
+import { changeDeletion, noteIn, type DeletionRef } from './progress.ts';
+import type { Prover } from './prove-erasure.ts';
 import { readStock } from './read-stock.ts';
+import type { TenantDeletion } from './tenant-deletion.entity.ts';
 
 /** A place in the plan: the name of the step and the cursor of its next batch. */
 export interface ErasurePlace {
@@ -23,9 +28,22 @@ export interface ErasureParts {
 
 /**
  * Counts what there is before the first row is erased, for progress and the certificate; keeps the end of the log and a
- * sample of ids. A repeat keeps what the first count found.
+ * sample of ids. Nothing goes before the verifier has seen this tenant: a zero of its later count says something only
+ * then. A repeat keeps what the first count found.
+ * @throws VerifierFailure
  */
-export async function takeStock({ unitOfWork, purge }: ErasureParts, ref: DeletionRef): Promise<void> {
+export async function takeStock(
+  { unitOfWork, purge, prover }: ErasureParts & { prover: Prover },
+  ref: DeletionRef,
+): Promise<void> {
+  const known = await unitOfWork.inTenant(ref.tenantId, (em) => lockDeletion(em, ref.deletionId));
+  if (known.counted != null) {
+    return;
+  }
+  const { tables } = await prover.verify(ref.tenantId, []);
+  if (own(tables, 'public.tenants') !== 1) {
+    throw new VerifierFailure('verifier_blind', 'The verifier does not see the tenant that is to be erased.');
+  }
   const root = { kind: 'tenant', tenantId: ref.tenantId } as const;
   const plan = await purge.inTenant(ref.tenantId, (em) => planErasure(em, root));
   const counted = await countRemaining(purge, root, plan);
@@ -38,21 +56,20 @@ export async function takeStock({ unitOfWork, purge }: ErasureParts, ref: Deleti
   });
 }
 
-/** What was sealed cannot be read from here on, neither in the tables nor in their copies. */
-export async function destroyKeys({ unitOfWork, purge }: ErasureParts, ref: DeletionRef): Promise<number> {
-  const { keyIds } = await purge.inTenant(ref.tenantId, (em) => destroyDataKey(em, ref.tenantId));
-  await changeDeletion(unitOfWork, ref, (deletion) => {
-    deletion.keyIds = [...new Set([...deletion.keyIds, ...keyIds])].toSorted();
-    deletion.rowsDone += keyIds.length;
-    if (keyIds.length > 0) {
-      deletion.erased = {
-        ...deletion.erased,
-        data_keys: (deletion.erased['data_keys'] ?? 0) + keyIds.length,
-      };
-    }
-    deletion.keyDestroyedAt ??= new Date();
+/**
+ * What was sealed cannot be read from here on, neither in the tables nor in their copies. The certificate names the keys:
+ * their ids are written in the transaction that deletes them.
+ */
+export async function destroyKeys({ purge }: ErasureParts, ref: DeletionRef): Promise<number> {
+  return purge.inTenant(ref.tenantId, async (em) => {
+    const { keyIds } = await destroyDataKey(em, ref.tenantId);
+    await noteIn(em, ref.deletionId, (deletion) => {
+      deletion.keyIds = [...new Set([...deletion.keyIds, ...keyIds])].toSorted();
+      addErased(deletion, 'data_keys', keyIds.length);
+      deletion.keyDestroyedAt ??= new Date();
+    });
+    return keyIds.length;
   });
-  return keyIds.length;
 }
 
 export interface ErasurePass {
@@ -85,8 +102,7 @@ export async function eraseRows(
         );
   let cursor = plan[at]?.name === from?.step ? (from?.cursor ?? null) : null;
   for (let step = plan[at]; step !== undefined; step = plan[at]) {
-    const batch = await eraseUnreferred(parts, root, step, cursor);
-    await note(parts, ref, step, batch.rows);
+    const batch = await eraseUnreferred(parts, ref, step, cursor);
     cursor = batch.cursor;
     at += cursor === null ? 1 : 0;
     const next = plan[at];
@@ -103,36 +119,41 @@ export async function eraseRows(
 
 async function eraseUnreferred(
   { purge }: ErasureParts,
-  root: ErasureRoot,
+  { tenantId, deletionId }: DeletionRef,
   step: ErasureStep,
   cursor: string | null,
 ): Promise<{ rows: number; cursor: string | null }> {
+  const unlinks = step.kind === 'unlink';
   try {
-    const batch = await eraseBatch(purge, root, step, cursor);
-    return step.kind === 'unlink' ? { ...batch, rows: 0 } : batch;
+    const batch = await eraseBatch(purge, { kind: 'tenant', tenantId }, step, cursor, async (em, rows) => {
+      if (!unlinks && rows > 0) {
+        await note(em, deletionId, step, rows);
+      }
+    });
+    return unlinks ? { ...batch, rows: 0 } : batch;
   } catch (error) {
-    if (error instanceof ForeignKeyConstraintViolationException) {
+    if (isReferred(error)) {
       return { rows: 0, cursor: null };
     }
     throw error;
   }
 }
 
-async function note(
-  { unitOfWork }: ErasureParts,
-  ref: DeletionRef,
-  step: ErasureStep,
-  rows: number,
-): Promise<void> {
-  if (rows === 0) {
-    return;
-  }
-  await changeDeletion(unitOfWork, ref, (deletion) => {
+/** In the transaction of the batch: a certificate counts what was committed, once. */
+async function note(em: EntityManager, deletionId: string, step: ErasureStep, rows: number): Promise<void> {
+  await noteIn(em, deletionId, (deletion) => {
     const table = tableOf(step.table, Object.keys(deletion.counted ?? {}));
     deletion.tableName = table;
+    addErased(deletion, table, rows);
+  });
+}
+
+function addErased(deletion: TenantDeletion, table: string, rows: number): void {
+  if (rows > 0) {
+    deletion.failure = null;
     deletion.rowsDone += rows;
     deletion.erased = { ...deletion.erased, [table]: (own(deletion.erased, table) ?? 0) + rows };
-  });
+  }
 }
 
 /** The table of a partition, whose name begins with that of its table. */

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { announceChange } from '#domain/foundation/access/announce-change.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import type { DeletionStatus } from './deletion-status.ts';
 import { lockDeletion } from './find-deletion.ts';
@@ -29,6 +30,7 @@ export async function nextStage(
   if (deletion.status === 'deleting') {
     return { is: 'deleting' };
   }
+  deletion.failure = null;
   const now = await databaseNow(em);
   const leftMs = deletion.purgeAfter.getTime() - now.getTime();
   if (leftMs <= 0) {
@@ -50,7 +52,10 @@ export async function nextStage(
 
 async function begin(em: EntityManager, deletion: TenantDeletion, now: Date): Promise<void> {
   const { tenantId } = deletion;
-  await em.execute('select app.begin_deleting(?)', [tenantId]);
+  const [row] = await em.execute<{ begun: boolean }[]>('select app.begin_deleting(?) as begun', [tenantId]);
+  if (row?.begun !== true) {
+    throw new DomainError('invalid_state', 'The tenant of this deletion is not one that is to be deleted.');
+  }
   await em.execute('update api_keys set revoked_at = now() where tenant_id = ? and revoked_at is null', [
     tenantId,
   ]);

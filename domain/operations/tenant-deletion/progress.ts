@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { DeletionStep } from './deletion-status.ts';
 import { lockDeletion } from './find-deletion.ts';
@@ -14,18 +15,30 @@ export async function changeDeletion(
   { tenantId, deletionId }: DeletionRef,
   change: (deletion: TenantDeletion) => void,
 ): Promise<void> {
-  await unitOfWork.inTenant(tenantId, async (em) => {
-    const deletion = await lockDeletion(em, deletionId);
-    if (deletion.status === 'deleting') {
-      change(deletion);
-      deletion.updatedAt = new Date();
-    }
-  });
+  await unitOfWork.inTenant(tenantId, (em) => noteIn(em, deletionId, change));
 }
 
-/** The step that is under way; what hindered it before is mended. */
+/** The same in the transaction of what the row says: neither of them is there without the other. */
+export async function noteIn(
+  em: EntityManager,
+  deletionId: string,
+  change: (deletion: TenantDeletion) => void,
+): Promise<void> {
+  const deletion = await lockDeletion(em, deletionId);
+  if (deletion.status === 'deleting') {
+    change(deletion);
+    deletion.updatedAt = new Date();
+    await em.flush();
+  }
+}
+
+/** The step that is under way; what hindered another step before is mended. */
 export async function enterStep(unitOfWork: UnitOfWork, ref: DeletionRef, step: DeletionStep): Promise<void> {
   await changeDeletion(unitOfWork, ref, (deletion) => {
+    // An attempt at the step that has failed mends nothing yet.
+    if (deletion.failure?.step !== step) {
+      deletion.failure = null;
+    }
     deletion.step = step;
     deletion.tableName = null;
   });

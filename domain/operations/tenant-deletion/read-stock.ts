@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { TenantDeletion } from './tenant-deletion.entity.ts';
 
 const samplePerTable = 8;
-const sampledTables = [
+export const sampledTables: readonly string[] = [
   'principals',
   'spaces',
   'documents',

@@ -3,7 +3,8 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
 import { Tenant } from '#domain/workspace/tenants/tenant.entity.ts';
 import type { DeletionStep } from './deletion-status.ts';
-import { changeDeletion, type DeletionRef } from './progress.ts';
+import { lockDeletion } from './find-deletion.ts';
+import type { DeletionRef } from './progress.ts';
 
 /** What a step cannot do, as a code. */
 export interface DeletionFault {
@@ -11,20 +12,36 @@ export interface DeletionFault {
   reason: string;
 }
 
-/** Tells the operators of the platform what a deletion waits for: once per step and reason. */
+/**
+ * Tells the operators of the platform what a deletion waits for: once for as long as it waits for that. A failure that
+ * comes again after the step went on is another one.
+ */
 export async function reportFailure(
   unitOfWork: UnitOfWork,
   ref: DeletionRef,
   { step, reason }: DeletionFault,
 ): Promise<void> {
-  await changeDeletion(unitOfWork, ref, (deletion) => {
-    deletion.failure = { step, reason, at: new Date().toISOString() };
+  const since = await unitOfWork.inTenant(ref.tenantId, async (em) => {
+    const deletion = await lockDeletion(em, ref.deletionId);
+    const { failure } = deletion;
+    if (!deletion.isOpen()) {
+      return null;
+    }
+    if (failure?.step === step && failure.reason === reason) {
+      return failure.at;
+    }
+    const at = new Date().toISOString();
+    deletion.failure = { step, reason, at };
+    deletion.updatedAt = new Date();
+    return at;
   });
-  await recordForOperators(unitOfWork, ref, {
-    type: 'system.tenant_deletion_failed',
-    metadata: { step, failure: reason },
-    dedupeKey: `tenant_deletion_failed/${ref.deletionId}/${step}/${reason}`,
-  });
+  if (since !== null) {
+    await recordForOperators(unitOfWork, ref, {
+      type: 'system.tenant_deletion_failed',
+      metadata: { step, failure: reason },
+      dedupeKey: `tenant_deletion_failed/${ref.deletionId}/${step}/${reason}/${since}`,
+    });
+  }
 }
 
 /** An event in the log of the platform's operators: that of the tenant is erased. Without operators there is none. */

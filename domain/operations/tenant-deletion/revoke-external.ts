@@ -70,7 +70,9 @@ async function revokeOne(
   let outcome: Revocation['outcome'] = 'revoked';
   for (const token of tokens) {
     try {
-      await parts.authorizationServers.revoke(grant, token, AbortSignal.timeout(revocationMs));
+      if (!(await parts.authorizationServers.revoke(grant, token, AbortSignal.timeout(revocationMs)))) {
+        return 'not_revocable';
+      }
     } catch (error) {
       if (!(error instanceof AuthorizationFailure) || error.code === 'unreachable') {
         silent.add(grant.target.issuer);

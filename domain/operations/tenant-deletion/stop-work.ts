@@ -4,7 +4,7 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { haltTenant } from './halt-tenant.ts';
 import type { TenantWorkflows } from './tenant-workflows.ts';
 
-/** Workflows that are asked to end in one round. */
+/** Workflows that are asked to end in one round, at least while so many are open. */
 const roundSize = 500;
 
 export interface StoppedWork {
@@ -27,13 +27,24 @@ export async function stopWork(
   await haltTenant(unitOfWork, tenantId);
   // Messages first: a message that is received after this look belongs to a workflow that the rows below name.
   const pending = await unitOfWork.inTenant(tenantId, (em) => dropMessages(em, tenantId, force));
-  const named = await unitOfWork.inTenant(tenantId, (em) => namedByRows(em, tenantId));
-  const listed = await workflows.listOpen(tenantId, roundSize);
-  const open = await workflows.openOf([...new Set([...named, ...listed])].slice(0, roundSize));
-  for (const workflowId of open) {
-    await (force ? workflows.terminate(workflowId, 'tenant deleted') : workflows.cancel(workflowId));
+  const end = async (ids: readonly string[]) => {
+    const open = await workflows.openOf(ids);
+    for (const workflowId of open) {
+      await (force ? workflows.terminate(workflowId, 'tenant deleted') : workflows.cancel(workflowId));
+    }
+    return open.length;
+  };
+  // What Temporal lists runs; of what the rows name most has ended, so all of it is looked at before this says zero.
+  const listed = new Set(await workflows.listOpen(tenantId, roundSize));
+  let open = await end([...listed]);
+  let after: NamedWork | null = { kind: '', id: '' };
+  while (after !== null && open < roundSize) {
+    const place: NamedWork = after;
+    const named = await unitOfWork.inTenant(tenantId, (em) => namedByRows(em, tenantId, place));
+    open += await end(named.map((work) => workflowOf(tenantId, work)).filter((id) => !listed.has(id)));
+    after = named.length < roundSize ? null : (named.at(-1) ?? null);
   }
-  return { open: open.length, pending };
+  return { open, pending };
 }
 
 /** @returns the number of messages that are left */
@@ -48,29 +59,36 @@ async function dropMessages(em: EntityManager, tenantId: string, force: boolean)
   return row?.n ?? 0;
 }
 
-/** Ids of the workflows that unfinished rows wait for. */
-async function namedByRows(em: EntityManager, tenantId: string): Promise<string[]> {
-  const rows = await em.execute<{ kind: string; id: string }[]>(
-    `select 'document' as kind, id::text from documents where tenant_id = ? and status = 'processing'
-     union all select 'connector', id::text from connectors where tenant_id = ?
-     union all select 'run', id::text from sync_runs where tenant_id = ? and status in ('queued', 'running')
-     union all select 'event', event_id::text from fan_outs where tenant_id = ?
-     union all select 'space', id::text from spaces where tenant_id = ?
-     limit ?`,
-    [tenantId, tenantId, tenantId, tenantId, tenantId, roundSize],
+interface NamedWork {
+  kind: string;
+  id: string;
+}
+
+/** The next unfinished rows that wait for a workflow, in the order of kind and id. */
+async function namedByRows(em: EntityManager, tenantId: string, after: NamedWork): Promise<NamedWork[]> {
+  return em.execute<NamedWork[]>(
+    `select kind, id from (
+       select 'document' as kind, id::text from documents where tenant_id = ? and status = 'processing'
+       union all select 'connector', id::text from connectors where tenant_id = ?
+       union all select 'run', id::text from sync_runs where tenant_id = ? and status in ('queued', 'running')
+       union all select 'event', event_id::text from fan_outs where tenant_id = ?
+       union all select 'space', id::text from spaces where tenant_id = ?) as named
+     where (kind collate "C", id collate "C") > (?, ?) order by kind collate "C", id collate "C" limit ?`,
+    [tenantId, tenantId, tenantId, tenantId, tenantId, after.kind, after.id, roundSize],
   );
-  return rows.map(({ kind, id }) => {
-    switch (kind) {
-      case 'document':
-        return workflowIdOf('ingestDocument', { tenantId, documentId: id });
-      case 'connector':
-        return workflowIdOf('runConnector', { tenantId, connectorId: id });
-      case 'run':
-        return workflowIdOf('syncConnector', { tenantId, runId: id });
-      case 'event':
-        return workflowIdOf('fanOutEvent', { tenantId, eventId: id });
-      default:
-        return workflowIdOf('embedSpace', { tenantId, spaceId: id });
-    }
-  });
+}
+
+function workflowOf(tenantId: string, { kind, id }: NamedWork): string {
+  switch (kind) {
+    case 'document':
+      return workflowIdOf('ingestDocument', { tenantId, documentId: id });
+    case 'connector':
+      return workflowIdOf('runConnector', { tenantId, connectorId: id });
+    case 'run':
+      return workflowIdOf('syncConnector', { tenantId, runId: id });
+    case 'event':
+      return workflowIdOf('fanOutEvent', { tenantId, eventId: id });
+    default:
+      return workflowIdOf('embedSpace', { tenantId, spaceId: id });
+  }
 }

@@ -8,7 +8,7 @@ export interface TenantWorkflows {
   cancel(workflowId: string): Promise<void>;
   /** Ends a workflow that does not end on a cancel, without its code. */
   terminate(workflowId: string, reason: string): Promise<void>;
-  /** Deletes all listed histories, and waits for a while until none is listed. @returns how many there were */
+  /** Deletes all listed histories, and goes on until none is listed or the list no longer changes. @returns how many there were */
   deleteClosed(tenantId: string): Promise<number>;
   /** How many Temporal lists, open and closed. */
   countListed(tenantId: string): Promise<number>;

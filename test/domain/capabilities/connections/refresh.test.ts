@@ -15,6 +15,7 @@ import { resealForRevocation } from '#domain/capabilities/connections/withdraw-c
 import type { Context } from '#domain/foundation/access/context.ts';
 import { revokeWithdrawn } from '#domain/capabilities/connections/revoke-withdrawn.ts';
 import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
+import { revokeExternal } from '#domain/operations/tenant-deletion/revoke-external.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { connect } from '../../../support/tables.ts';
@@ -483,6 +484,26 @@ describe('revocations', () => {
     for (const id of ids) await revokeWithdrawn(down, world.tenantId, id, silent);
     expect(requests).toBe(1);
     expect(await revokeWithdrawn(parts(), world.tenantId, ids[1]!)).toBe(true);
+  });
+
+  it('at the end of a tenant say where the authorization server offers none', async () => {
+    const id = await connected(600);
+    const deletionId = newId();
+    await admin.query(
+      `insert into app.tenant_deletions (tenant_id, id, status, reason_code, prior_status, requested_by, purge_after, token_hash)
+       values ($1, $2, 'deleting', 'test_cleanup', 'active', $3, now(), 't')`,
+      [world.tenantId, deletionId, world.owner.principalId],
+    );
+    const without = {
+      ...parts(),
+      authorizationServers: { ...authorizationServers, revoke: async () => false },
+    };
+    await revokeExternal(without, { tenantId: world.tenantId, deletionId }, () => {});
+    const { rows } = await admin.query<{ revocations: { id: string }[] }>(
+      'delete from app.tenant_deletions where id = $1 returning revocations',
+      [deletionId],
+    );
+    expect(rows[0]!.revocations).toContainEqual({ kind: 'connection', id, outcome: 'not_revocable' });
   });
 
   it('are listed for a few connections of each tenant at once', async () => {

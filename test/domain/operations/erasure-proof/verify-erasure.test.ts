@@ -1,5 +1,7 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createProver, verifierEnvironment } from '#adapters/tenant-deletion/create-prover.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
 import { addTables, openErasureWorld, type ErasureWorld } from '../../../support/erasure-world.ts';
 import { connect } from '../../../support/tables.ts';
@@ -85,6 +87,32 @@ describe('the verifier of an erasure', () => {
     await addTables(world.admin, '', []);
     expect((await world.verify(tenantId)).tables['public.hidden']).toBe(1);
     await world.admin.query('drop table hidden');
+  });
+
+  it('counts the tables of the platform, and leaves other schemas of the database alone', async () => {
+    const tenantId = await newTenant();
+    await world.admin.query(
+      'create schema foreign_tool; create table foreign_tool.kept (tenant_id uuid); create table foreign_tool.notes (t text)',
+    );
+    const { tables, shared } = await world.verify(tenantId);
+    expect(Object.keys({ ...tables, ...shared }).filter((name) => name.includes('foreign_tool'))).toEqual([]);
+    await world.admin.query('drop schema foreign_tool cascade');
+  });
+
+  it('names what keeps it from counting', { timeout: 30_000 }, async () => {
+    const failure = (url: string | undefined) => createProver(url).verify(newId(), []);
+    await expect(failure(undefined)).rejects.toMatchObject({ code: 'verifier_not_configured' });
+    await expect(failure('postgres://app_verifier:v@127.0.0.1:1/none')).rejects.toMatchObject({
+      code: 'verifier_unreachable',
+    });
+    // A role that may not read what the verifier reads.
+    await expect(failure(world.database.url)).rejects.toMatchObject({ code: 'verifier_blind' });
+    const env = { PGSSLROOTCERT: 'a', NODE_EXTRA_CA_CERTS: 'b', MASTER_KEY: 'c', DATABASE_URL: 'd' };
+    expect(verifierEnvironment(env, 'e')).toEqual({
+      PGSSLROOTCERT: 'a',
+      NODE_EXTRA_CA_CERTS: 'b',
+      DATABASE_VERIFIER_URL: 'e',
+    });
   });
 
   it('works under a role that reads no content and writes nothing', async () => {

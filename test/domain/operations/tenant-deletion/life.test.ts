@@ -5,13 +5,17 @@ import { publicKeyText } from '#domain/operations/erasure-proof/sign-certificate
 import { readTombstone } from '#domain/operations/erasure-proof/tombstone.ts';
 import { verifyCertificate } from '#domain/operations/erasure-proof/verify-certificate.ts';
 import { certify } from '#domain/operations/tenant-deletion/certify.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { StartMessage } from '#domain/foundation/durable/messages.ts';
 import { reconciliation } from '#domain/operations/maintenance/reconciliation.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import { eraseRows, takeStock } from '#domain/operations/tenant-deletion/erase-rows.ts';
 import { nextStage } from '#domain/operations/tenant-deletion/next-stage.ts';
+import { enterStep } from '#domain/operations/tenant-deletion/progress.ts';
 import { proveErasure } from '#domain/operations/tenant-deletion/prove-erasure.ts';
 import { reportFailure } from '#domain/operations/tenant-deletion/report-failure.ts';
 import { requestDeletion } from '#domain/operations/tenant-deletion/request-deletion.ts';
+import { stopWork } from '#domain/operations/tenant-deletion/stop-work.ts';
 import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
 import { noWorkflows, openDeletionWorld, type DeletionWorld } from '../../../support/deletion-world.ts';
 import { countTenantRows, fillTenant } from '../../../support/tenant-rows.ts';
@@ -91,6 +95,19 @@ describe('a deletion', () => {
     await expect(certify(parts, ref)).rejects.toThrow(/verifier/);
   });
 
+  it('notes what it has erased with the erasure itself, or erases nothing', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    await place.begin(ref);
+    const lost = { ...ref, deletionId: newId() };
+    const before = await countTenantRows(place.admin, ref.tenantId);
+    await expect(place.erase(lost)).rejects.toThrow();
+    const parts = { unitOfWork: place.database.unitOfWork, purge: place.purge };
+    const pass = { from: null, mayGoOn: () => true, reached: () => {} };
+    await expect(eraseRows(parts, lost, pass)).rejects.toThrow();
+    expect(await countTenantRows(place.admin, ref.tenantId)).toEqual(before);
+  });
+
   it('counts histories that Temporal still lists as something left', async () => {
     const world = await createWorld(place.database.unitOfWork);
     const ref = await schedule(world, 0);
@@ -125,6 +142,41 @@ describe('a deletion', () => {
       'system.tenant_deletion_imminent',
       'system.tenant_deletion_started',
     ]);
+  });
+
+  it('does not begin while its tenant is not one that is to be deleted', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    await place.admin.query(`update tenants set status = 'active' where tenant_id = $1`, [ref.tenantId]);
+    await expect(stageOf(ref)).rejects.toMatchObject({ code: 'invalid_state' });
+    const { rows } = await place.admin.query('select status from app.tenant_deletions where id = $1', [
+      ref.deletionId,
+    ]);
+    expect(rows).toEqual([{ status: 'deletion_scheduled' }]);
+  });
+
+  it('asks for all work that its rows name, however much it is', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    await place.admin.query(
+      `insert into spaces (select (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'name', n))).*
+         from spaces s, generate_series(1, 600) n where tenant_id = $1 and id = $2)`,
+      [ref.tenantId, world.spaceId],
+    );
+    const asked = new Set<string>();
+    const runs = `documents/${ref.tenantId}/listed`;
+    const workflows = {
+      ...noWorkflows,
+      listOpen: async () => [runs],
+      openOf: async (ids: readonly string[]) => {
+        for (const id of ids) asked.add(id);
+        return ids.filter((id) => id === runs);
+      },
+    };
+    const { unitOfWork } = place.database;
+    expect((await stopWork({ unitOfWork, workflows }, ref.tenantId, { force: true })).open).toBe(1);
+    expect([...asked][0]).toBe(runs);
+    expect([...asked].filter((id) => id !== runs).length).toBeGreaterThan(600);
   });
 
   it('is taken up again when Temporal has lost its workflow', async () => {
@@ -165,4 +217,64 @@ describe('a deletion', () => {
     );
     expect(rows[0]!.failure).toMatchObject({ step: 'stopping', reason: 'work_not_stopped' });
   });
+
+  it('shows no failure that is mended, and tells of it again when it comes back', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    await place.begin(ref);
+    const { unitOfWork } = place.database;
+    const told = async () => (await eventsIn(platformTenantId, 'system.tenant_deletion_failed')).length;
+    const failureOf = async () => {
+      const { rows } = await place.admin.query<{ failure: object | null }>(
+        'select failure from app.tenant_deletions where id = $1',
+        [ref.deletionId],
+      );
+      return rows[0]!.failure;
+    };
+    const before = await told();
+    const fault = { step: 'revoking', reason: 'timeout' } as const;
+    await reportFailure(unitOfWork, ref, fault);
+    await enterStep(unitOfWork, ref, 'revoking');
+    expect(await failureOf()).toMatchObject(fault);
+    await enterStep(unitOfWork, ref, 'counting');
+    expect(await failureOf()).toBeNull();
+    await pause(2);
+    await reportFailure(unitOfWork, ref, fault);
+    expect((await told()) - before).toBe(2);
+  });
+
+  it('goes no further while its verifier does not see the tenant', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    await place.begin(ref);
+    const { unitOfWork } = place.database;
+    const elsewhere = { verify: (_: string, ids: readonly string[]) => place.prover.verify(newId(), ids) };
+    const parts = { unitOfWork, purge: place.purge, secrets, softwareVersion: 't' };
+    await expect(takeStock({ ...parts, prover: elsewhere }, ref)).rejects.toMatchObject({
+      code: 'verifier_blind',
+    });
+    await takeStock({ ...parts, prover: place.prover }, ref);
+    // The verifier later looks for less than was counted.
+    await place.erase(ref);
+    const verify = place.prover.verify;
+    for (const blind of ['tables', 'ids'] as const) {
+      const prover = {
+        verify: async (tenantId: string, ids: readonly string[]) => {
+          const { tables, ...found } = await verify(tenantId, ids);
+          const { 'public.messages': _, ...some } = tables;
+          return { ...found, tables: blind === 'tables' ? some : tables };
+        },
+      };
+      await proveErasure({ unitOfWork, prover, workflows: noWorkflows }, ref);
+      if (blind === 'ids') {
+        await place.admin.query(
+          `update app.tenant_deletions set sampled_ids = '[]', proof = jsonb_set(proof, '{sampled_ids}', '0') where id = $1`,
+          [ref.deletionId],
+        );
+      }
+      await expect(certify(parts, ref)).rejects.toMatchObject({ code: 'verifier_blind' });
+    }
+  });
 });
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
