@@ -1,7 +1,10 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { finishSync } from '#activities/connectors/finish-sync.ts';
 import { openConnection } from '#domain/capabilities/connections/connection-state.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
+import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
+import type { FinishSyncInput } from '#workflows/sync-connector/messages.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventTypesOf } from '../support/event-log.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
@@ -140,7 +143,7 @@ describe('a connector with the client of a vendor’s app', () => {
     });
     expect(await stateOf(id)).toEqual({ status: 'active', connection: 'connected', runs: ['queued'] });
     await connect(id);
-    expect(await stateOf(id)).toMatchObject({ connection: 'connected', runs: ['queued'] });
+    expect(await stateOf(id)).toMatchObject({ connection: 'connected', runs: ['queued', 'cancelled'] });
     expect(await tokensOf(id)).toBe(1);
     expect(await eventTypesOf(admin, id)).toEqual(
       expect.arrayContaining([
@@ -149,6 +152,52 @@ describe('a connector with the client of a vendor’s app', () => {
         'collection.connector_resumed',
       ]),
     );
+  });
+
+  describe('whose account is connected again', () => {
+    const plan = (id: string) => database.unitOfWork.inTenant(here.tenantId, (em) => planRun(em, id));
+    const finish = (connectorId: string, runId: string, end: Partial<FinishSyncInput>) =>
+      finishSync(database, { tenantId: here.tenantId, connectorId, runId, end: 'done', ...end });
+    async function running(id: string): Promise<string> {
+      const next = await plan(id);
+      if (next.is !== 'run') throw new Error(`The connector is ${next.is}.`);
+      return next.runId;
+    }
+    const set = (what: string, id: string) => admin.query(`update ${what}`, [id]);
+    const checkpointOf = async (id: string) =>
+      (await admin.query('select checkpoint from connectors where id = $1', [id])).rows[0].checkpoint;
+
+    it('lists everything of it, and keeps nothing of a run of the account before', async () => {
+      const id = await create();
+      await connect(id);
+      await set(`connectors set checkpoint = 'of-ann' where id = $1`, id);
+      const before = await running(id);
+      await set(`sync_runs set is_listed = true, cursor_to = 'of-ann' where id = $1`, before);
+      await connect(id);
+      expect(await checkpointOf(id)).toBeNull();
+      expect(await finish(id, before, {})).toMatchObject({ status: 'cancelled' });
+      expect(await checkpointOf(id)).toBeNull();
+      const after = await running(id);
+      const { rows } = await admin.query('select cursor_from from sync_runs where id = $1', [after]);
+      expect(rows).toEqual([{ cursor_from: null }]);
+      await set(`connectors set checkpoint = 'of-ben' where id = $1`, id);
+      await send('PATCH', `/${id}`, { client_credential_id: await store() });
+      expect(await checkpointOf(id)).toBeNull();
+    });
+
+    it('is not stopped by a run that failed with the account before', async () => {
+      const id = await create();
+      await connect(id);
+      const before = await running(id);
+      await connect(id);
+      const failed = { end: 'failed', errorCode: 'auth_failed' } as const;
+      expect(await finish(id, before, failed)).toMatchObject({ status: 'cancelled' });
+      expect(await stateOf(id)).toEqual({
+        status: 'active',
+        connection: 'connected',
+        runs: ['queued', 'cancelled'],
+      });
+    });
   });
 
   it('stays paused when it is connected, and runs on request only where its schedule says so', async () => {

@@ -52,7 +52,12 @@ export function connectionRoutes(deps: GatewayDependencies) {
       {
         config: {
           permission: 'tools.execute',
-          audit: ['security.mcp_auth_granted', 'security.mcp_auth_failed', 'collection.connector_resumed'],
+          audit: [
+            'security.mcp_auth_granted',
+            'security.mcp_auth_failed',
+            'collection.connector_resumed',
+            'collection.sync_cancelled',
+          ],
         },
         schema: {
           tags,
