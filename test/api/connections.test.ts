@@ -803,7 +803,7 @@ describe('an attack on the popup', () => {
       const state = address.searchParams.get('state')!;
       const back = await popup.comeBack({ state, code: 'mixed-up' }, callback);
       expect(new URL(back.headers['location']!).searchParams.get('error')).toBe('issuer_mismatch');
-      expect(await popup.comeBack({ state, code: 'mixed-up' })).toMatchObject(notThere);
+      expect(await popup.comeBack({ state, code: 'mixed-up' })).toMatchObject(over);
     }
   });
 
