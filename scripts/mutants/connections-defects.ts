@@ -17,8 +17,8 @@ export const connectionsDefects: readonly Defect[] = [
     name: 'a connection completed by another principal',
     file: 'domain/capabilities/connections/complete-authorization.ts',
     replace: [
-      ['    initiatorId: caller.principalId,\n', ''],
-      ['    apiKeyId: caller.apiKeyId,\n', ''],
+      ['attempt.initiatorId === caller.principalId', 'true'],
+      ['(attempt.apiKeyId ?? null) === caller.apiKeyId', 'true'],
     ],
     test: popup,
     caughtBy: 'it is for the initiator and its key alone',
@@ -26,7 +26,7 @@ export const connectionsDefects: readonly Defect[] = [
   {
     name: 'a connection completed with another key of the initiator',
     file: 'domain/capabilities/connections/complete-authorization.ts',
-    replace: [['    apiKeyId: caller.apiKeyId,\n', '']],
+    replace: [['(attempt.apiKeyId ?? null) === caller.apiKeyId', 'true']],
     test: popup,
     caughtBy: 'it is for the initiator and its key alone',
   },
