@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { HolderIdentity } from '#domain/capabilities/connections/find-connection.ts';
 import {
   ConnectionUnavailable,
@@ -10,7 +11,8 @@ import { SourceFailure, type Source } from '#domain/knowledge/connectors/source.
 export class ConnectedAccount {
   readonly #connections: ConnectionSource;
   readonly #identity: HolderIdentity;
-  #used: UsableConnection | null = null;
+  /** The token that a piece of work has used last: others may be at work with another one at the same time. */
+  readonly #work = new AsyncLocalStorage<{ used: UsableConnection | null }>();
 
   constructor(connections: ConnectionSource, identity: HolderIdentity) {
     this.#connections = connections;
@@ -19,8 +21,12 @@ export class ConnectedAccount {
 
   /** The present token; each request reads it, so that a withdrawal and a refresh take effect at once. */
   async token(): Promise<string> {
-    this.#used = required(await available(() => this.#connections.read(this.#identity)));
-    return this.#used.accessToken;
+    const usable = required(await available(() => this.#connections.read(this.#identity)));
+    const work = this.#work.getStore();
+    if (work !== undefined) {
+      work.used = usable;
+    }
+    return usable.accessToken;
   }
 
   /**
@@ -28,15 +34,15 @@ export class ConnectedAccount {
    * refuses that one, too, the connection ends.
    */
   async renewing<T>(work: () => Promise<T>): Promise<T> {
-    // Of several requests that are refused at once only the first has the token refreshed.
-    const seen = this.#used;
+    const first: { used: UsableConnection | null } = { used: null };
     try {
-      return await work();
+      return await this.#work.run(first, work);
     } catch (error) {
-      const refused = seen ?? this.#used;
+      const refused = first.used;
       if (!isRefusal(error) || refused === null) {
         throw error;
       }
+      // Of several requests that are refused at once only the first has the token refreshed.
       const renewed = required(await available(() => this.#connections.renew(this.#identity, refused)));
       try {
         return await work();

@@ -41,8 +41,7 @@ export function questionPage(
   question: PopupQuestion,
   { action, nonce }: { action: string; nonce: string },
 ): string {
-  const { serverName, serverHost, issuerHost, authorizationHost, resource, owner, scopes, redirectHost } =
-    question;
+  const { kind, name, host, issuerHost, authorizationHost, resource, owner, scopes, redirectHost } = question;
   const account =
     owner === 'personal'
       ? 'Your account there is used for what you ask, and for nobody else.'
@@ -51,8 +50,8 @@ export function questionPage(
     scopes.length === 0
       ? '<p>No particular permissions are asked for.</p>'
       : `<p>Permissions that are asked for:</p><ul>${scopes.map((scope) => `<li><code>${escaped(scope)}</code></li>`).join('')}</ul>`;
-  return page(`Connect ${serverName}`, [
-    `<p>The tool server <b>${escaped(serverName)}</b> (<code>${escaped(serverHost)}</code>) asks you to sign in at <code>${escaped(authorizationHost)}</code>${authorizationHost === issuerHost ? '' : `, for <code>${escaped(issuerHost)}</code>`}. ${account}</p>`,
+  return page(`Connect ${name}`, [
+    `<p>The ${kind} <b>${escaped(name)}</b> (<code>${escaped(host)}</code>) asks you to sign in at <code>${escaped(authorizationHost)}</code>${authorizationHost === issuerHost ? '' : `, for <code>${escaped(issuerHost)}</code>`}. ${account}</p>`,
     resource === null ? '' : `<p>Access is asked for to <code>${escaped(resource)}</code>.</p>`,
     wanted,
     `<p>Afterwards you come back to <code>${escaped(redirectHost)}</code>. Continue only if you have begun this yourself.</p>`,

@@ -24,7 +24,12 @@ export const connections = router({
 
   complete: procedure({
     permission: 'tools.execute',
-    audit: ['security.mcp_auth_granted', 'security.mcp_auth_failed', 'collection.connector_resumed'],
+    audit: [
+      'security.mcp_auth_granted',
+      'security.mcp_auth_failed',
+      'collection.connector_resumed',
+      'collection.sync_cancelled',
+    ],
   })
     .input(inputs.completeConnectionInput)
     .output(connectionEnvelope)

@@ -17,8 +17,8 @@ export const connectionsDefects: readonly Defect[] = [
     name: 'a connection completed by another principal',
     file: 'domain/capabilities/connections/complete-authorization.ts',
     replace: [
-      ['    initiatorId: caller.principalId,\n', ''],
-      ['    apiKeyId: caller.apiKeyId,\n', ''],
+      ['attempt.initiatorId === caller.principalId', 'true'],
+      ['(attempt.apiKeyId ?? null) === caller.apiKeyId', 'true'],
     ],
     test: popup,
     caughtBy: 'it is for the initiator and its key alone',
@@ -26,7 +26,7 @@ export const connectionsDefects: readonly Defect[] = [
   {
     name: 'a connection completed with another key of the initiator',
     file: 'domain/capabilities/connections/complete-authorization.ts',
-    replace: [['    apiKeyId: caller.apiKeyId,\n', '']],
+    replace: [['(attempt.apiKeyId ?? null) === caller.apiKeyId', 'true']],
     test: popup,
     caughtBy: 'it is for the initiator and its key alone',
   },
@@ -173,7 +173,7 @@ export const connectionsDefects: readonly Defect[] = [
   },
   {
     name: 'a connection whose offline scope is not shown',
-    file: 'domain/capabilities/connections/begin-authorization.ts',
+    file: 'domain/capabilities/server-connections/begin-authorization.ts',
     replace: [
       ['requestedScope(target, unionOf(target.scope, plan.scope))', 'unionOf(target.scope, plan.scope)'],
     ],
@@ -182,8 +182,8 @@ export const connectionsDefects: readonly Defect[] = [
   },
   {
     name: 'a connection that is begun without end',
-    file: 'domain/capabilities/connections/begin-authorization.ts',
-    replace: [['  await requireFewAttempts(ctx, server.id);\n', '']],
+    file: 'domain/capabilities/server-connections/begin-authorization.ts',
+    replace: [['  await requireFewAttempts(ctx, { serverId: server.id });\n', '']],
     test: popup,
     caughtBy: 'are limited for each person and server',
   },
@@ -313,7 +313,7 @@ export const connectionsDefects: readonly Defect[] = [
   {
     name: 'an end of a popup that does not name its server',
     file: 'domain/capabilities/connections/popup-end.ts',
-    replace: [['{ ...end, server_id: serverId }', '{ ...end, server_id: serverId && String() }']],
+    replace: [['{ ...end, server_id, connector_id }', '{ ...end }']],
     test: popup,
     caughtBy: 'each end names its server',
   },

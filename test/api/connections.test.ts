@@ -4,7 +4,9 @@ import {
   discoveryMs,
   requestMs,
   type AuthorizationServers,
+  type AuthorizationTarget,
 } from '#domain/capabilities/connections/authorization-servers.ts';
+import { chooseClient } from '#domain/capabilities/connections/choose-client.ts';
 import {
   callbackAt,
   callbackUri,
@@ -803,7 +805,7 @@ describe('an attack on the popup', () => {
       const state = address.searchParams.get('state')!;
       const back = await popup.comeBack({ state, code: 'mixed-up' }, callback);
       expect(new URL(back.headers['location']!).searchParams.get('error')).toBe('issuer_mismatch');
-      expect(await popup.comeBack({ state, code: 'mixed-up' })).toMatchObject(notThere);
+      expect(await popup.comeBack({ state, code: 'mixed-up' })).toMatchObject(over);
     }
   });
 
@@ -868,6 +870,34 @@ describe('the platform as a client', () => {
     }
     const path = '/v1/mcp-auth/clients/no-key/client.json';
     expect(await gateway.send({ method: 'GET', path })).toMatchObject({ status: 422 });
+  });
+
+  it('is known by the address at which its documents are published now', async () => {
+    const issuer = 'https://documents.example.com';
+    const endpoints = { authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` };
+    const target = { tenantId: world.tenantId, issuer, acceptsClientDocuments: true, metadata: endpoints };
+    const { authorizationServers } = gateway.gateway;
+    const choose = (clientDocumentUrl: string | null) =>
+      chooseClient(
+        { ...database, secrets, authorizationServers },
+        { ...own, clientDocumentUrl },
+        target as unknown as AuthorizationTarget,
+        { signal: AbortSignal.timeout(5_000) },
+      );
+    const before = await choose(null);
+    expect(await choose(null)).toBe(before);
+    const elsewhere = 'https://apps.example.com/{issuer}.json';
+    const after = await choose(elsewhere);
+    expect(await choose(elsewhere)).toBe(after);
+    const { rows } = await admin.query(
+      'select id, client_id, rejected_at is null as used from authorization_clients where issuer = $1 order by id',
+      [issuer],
+    );
+    const key = issuerKey(issuer);
+    expect(rows).toEqual([
+      { id: before, client_id: clientDocumentUrl(own, key), used: false },
+      { id: after, client_id: `https://apps.example.com/${key}.json`, used: true },
+    ]);
   });
 
   it('registers once at an authorization server, and again when it was refused there', async () => {

@@ -1,7 +1,16 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { finishSync } from '#activities/connectors/finish-sync.ts';
+import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
+import {
+  AuthorizationFailure,
+  type IssuedTokens,
+} from '#domain/capabilities/connections/authorization-servers.ts';
+import { ConnectionUnavailable } from '#domain/capabilities/connections/connection-source.ts';
 import { openConnection } from '#domain/capabilities/connections/connection-state.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
+import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
+import type { FinishSyncInput } from '#workflows/sync-connector/messages.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventTypesOf } from '../support/event-log.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
@@ -9,7 +18,7 @@ import { createPlaces, Maker, type Place } from '../support/places.ts';
 import { Popup } from '../support/popup.ts';
 import { MemorySource } from '../support/sources/memory-source.ts';
 import { connect as connectTo } from '../support/tables.ts';
-import { secrets } from '../support/world.ts';
+import { addMember, secrets, type World } from '../support/world.ts';
 
 const done = 'http://127.0.0.1:8080/api/v1/mcp-auth/done';
 const origin = 'https://tools.example.com';
@@ -20,6 +29,7 @@ let database: TestDatabase;
 let gateway: TestGateway;
 let admin: Client;
 let here: Place;
+let world: World;
 let collectionId: string;
 const maker = new Maker(() => gateway);
 const memory = new Map([['files', new MemorySource()]]);
@@ -28,7 +38,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   admin = await connectTo(database.adminUrl);
   gateway = await openGateway(database, { CONNECTOR_ROOTS: 'files=/nonexistent' }, undefined, memory);
-  ({ here } = await createPlaces(database));
+  ({ here, world } = await createPlaces(database));
   collectionId = await maker.collection(here);
 });
 afterAll(async () => {
@@ -65,7 +75,7 @@ const complete = (handle: string) => call('POST', '/mcp-auth/complete', { handle
 async function authorize(id: string): Promise<string> {
   const popup = new Popup(gateway);
   const { popup_url: url } = (await initiate(id)).body.data;
-  expect((await popup.open(url)).text).toContain('tools.example.com');
+  expect((await popup.open(url)).text).toMatch(/The source <b>[^<]+<\/b> \(<code>tools.example.com/);
   const address = await popup.decide(url, 'continue');
   const state = address.searchParams.get('state')!;
   const back = await popup.comeBack({ state, code: `code-${id}` });
@@ -86,6 +96,24 @@ const tokensOf = async (id: string) =>
 const refusal = (status: number, code: string, more: object = {}) => ({
   status,
   body: { error: { code, ...more } },
+});
+
+it('an attempt is completed with the permission for what it is of, and an unknown one says nothing of any', async () => {
+  const id = await create();
+  const handle = await authorize(id);
+  const viewer = await addMember(database.unitOfWork, world, { spaceRole: 'space_viewer' });
+  const completeAs = (given: string) =>
+    gateway.send({ ...completion, apiKey: viewer.apiKey, body: { handle: given } });
+  const completion = { method: 'POST', path: '/v1/mcp-auth/complete' };
+  expect(await completeAs(handle)).toMatchObject(
+    refusal(403, 'missing_permission', { missing_permission: 'connectors.update' }),
+  );
+  await admin.query('update authorization_attempts set handle_expires_at = now() where connector_id = $1', [
+    id,
+  ]);
+  for (const given of [handle, `mh.${'x'.repeat(43)}`]) {
+    expect(await completeAs(given)).toMatchObject(refusal(404, 'authorization_attempt_not_found'));
+  }
 });
 
 describe('a connector with the client of a vendor’s app', () => {
@@ -140,7 +168,7 @@ describe('a connector with the client of a vendor’s app', () => {
     });
     expect(await stateOf(id)).toEqual({ status: 'active', connection: 'connected', runs: ['queued'] });
     await connect(id);
-    expect(await stateOf(id)).toMatchObject({ connection: 'connected', runs: ['queued'] });
+    expect(await stateOf(id)).toMatchObject({ connection: 'connected', runs: ['queued', 'cancelled'] });
     expect(await tokensOf(id)).toBe(1);
     expect(await eventTypesOf(admin, id)).toEqual(
       expect.arrayContaining([
@@ -149,6 +177,52 @@ describe('a connector with the client of a vendor’s app', () => {
         'collection.connector_resumed',
       ]),
     );
+  });
+
+  describe('whose account is connected again', () => {
+    const plan = (id: string) => database.unitOfWork.inTenant(here.tenantId, (em) => planRun(em, id));
+    const finish = (connectorId: string, runId: string, end: Partial<FinishSyncInput>) =>
+      finishSync(database, { tenantId: here.tenantId, connectorId, runId, end: 'done', ...end });
+    async function running(id: string): Promise<string> {
+      const next = await plan(id);
+      if (next.is !== 'run') throw new Error(`The connector is ${next.is}.`);
+      return next.runId;
+    }
+    const set = (what: string, id: string) => admin.query(`update ${what}`, [id]);
+    const checkpointOf = async (id: string) =>
+      (await admin.query('select checkpoint from connectors where id = $1', [id])).rows[0].checkpoint;
+
+    it('lists everything of it, and keeps nothing of a run of the account before', async () => {
+      const id = await create();
+      await connect(id);
+      await set(`connectors set checkpoint = 'of-ann' where id = $1`, id);
+      const before = await running(id);
+      await set(`sync_runs set is_listed = true, cursor_to = 'of-ann' where id = $1`, before);
+      await connect(id);
+      expect(await checkpointOf(id)).toBeNull();
+      expect(await finish(id, before, {})).toMatchObject({ status: 'cancelled' });
+      expect(await checkpointOf(id)).toBeNull();
+      const after = await running(id);
+      const { rows } = await admin.query('select cursor_from from sync_runs where id = $1', [after]);
+      expect(rows).toEqual([{ cursor_from: null }]);
+      await set(`connectors set checkpoint = 'of-ben' where id = $1`, id);
+      await send('PATCH', `/${id}`, { client_credential_id: await store() });
+      expect(await checkpointOf(id)).toBeNull();
+    });
+
+    it('is not stopped by a run that failed with the account before', async () => {
+      const id = await create();
+      await connect(id);
+      const before = await running(id);
+      await connect(id);
+      const failed = { end: 'failed', errorCode: 'auth_failed' } as const;
+      expect(await finish(id, before, failed)).toMatchObject({ status: 'cancelled' });
+      expect(await stateOf(id)).toEqual({
+        status: 'active',
+        connection: 'connected',
+        runs: ['queued', 'cancelled'],
+      });
+    });
   });
 
   it('stays paused when it is connected, and runs on request only where its schedule says so', async () => {
@@ -194,6 +268,25 @@ describe('a connector with the client of a vendor’s app', () => {
       );
     expect((await opened(origin))?.tokens.accessToken).toBe(`access-code-${id}`);
     expect(await opened(other)).toBeNull();
+  });
+
+  it('waits for another try, not for a person, when its token was refused to be refreshed in an odd way', async () => {
+    const id = await create();
+    await connect(id);
+    await admin.query('update mcp_connections set expires_at = now() where connector_id = $1', [id]);
+    let answer = (): Promise<IssuedTokens> =>
+      Promise.reject(new AuthorizationFailure('protocol_error', { sent: true, answered: true }));
+    const { unitOfWork } = database;
+    const authorizationServers = { ...gateway.gateway.authorizationServers, refresh: () => answer() };
+    const connections = useConnections({ unitOfWork, secrets, authorizationServers });
+    const read = () => connections.read({ tenantId: here.tenantId, connectorId: id, origin });
+    await expect(read()).rejects.toThrow(ConnectionUnavailable);
+    await expect(read()).rejects.toThrow('refresh_paused');
+    expect((await stateOf(id)).connection).toBe('connected');
+    await admin.query('update mcp_connections set refresh_after = now() where connector_id = $1', [id]);
+    const issued = { accessToken: 'access-2', tokenType: 'Bearer', refreshToken: null, scope: null } as const;
+    answer = () => Promise.resolve({ ...issued, expiresAt: new Date(Date.now() + 3_600_000) });
+    expect(await read()).toMatchObject({ accessToken: 'access-2' });
   });
 
   it('keeps its account when only other settings change', async () => {

@@ -273,6 +273,7 @@ const screened = ['security.pii_detected', 'security.content_blocked'];
 
 /** Of a connector whose account is connected. */
 const ofAccounts = ['security.mcp_auth_failed', 'security.mcp_auth_revoked'];
+const ofReconnections = ['collection.connector_resumed', 'collection.sync_cancelled'];
 
 /** Types that an operation declares but its fixture does not produce; another test or route does. */
 const rarely: Record<string, string[]> = {
@@ -312,8 +313,8 @@ const rarely: Record<string, string[]> = {
   // Denied, cancelled and failed attempts: test/api/connections.test.ts covers them.
   answerConnectionPopup: ['security.mcp_auth_failed'],
   finishConnectionPopup: ['security.mcp_auth_failed'],
-  completeConnection: ['security.mcp_auth_failed', 'collection.connector_resumed'],
-  'connections.complete': ['security.mcp_auth_failed', 'collection.connector_resumed'],
+  completeConnection: ['security.mcp_auth_failed', ...ofReconnections],
+  'connections.complete': ['security.mcp_auth_failed', ...ofReconnections],
   initiateConnection: ['security.mcp_auth_failed'],
   'connections.initiate': ['security.mcp_auth_failed'],
   createSession: ['security.login_failed'],

@@ -5,6 +5,7 @@ import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
 import { sourceDialects } from '#adapters/sources/dialects.ts';
 import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
+import { issuerKey } from '#domain/capabilities/connections/connection-parts.ts';
 import { openConnection } from '#domain/capabilities/connections/connection-state.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
@@ -51,7 +52,7 @@ beforeAll(async () => {
     await authorization.addClient({
       client_id: 'the-app',
       client_secret: clientSecret,
-      redirect_uris: [`${gateway().url}/api/v1/mcp-auth/callback`],
+      redirect_uris: [`${gateway().url}/api/v1/mcp-auth/callback/${issuerKey(authorization.issuer)}`],
       grant_types: ['authorization_code', 'refresh_token'],
       token_endpoint_auth_method: 'client_secret_post',
     });

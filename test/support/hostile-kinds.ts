@@ -50,11 +50,22 @@ const unknown = (call: Call, param: string): Hostile => ({
   param,
 });
 
+/** Bytes of the popup's form, which carries a few short fields. */
+const formLimit = 4_096;
+
 /** The same body for any operation that may have one. */
 const withBody =
   (body: unknown, status: number, code: string, param: string | null = null): Kind =>
-  (target) =>
-    mayCarryBody(target) ? [{ call: { ...target.call, body }, status, code, param }] : [];
+  (target) => {
+    if (!mayCarryBody(target)) {
+      return [];
+    }
+    const call = { ...target.call, body };
+    const isForm = target.operation.id === 'answerConnectionPopup';
+    return isForm && JSON.stringify(body).length > formLimit
+      ? [{ call, status: 413, code: 'payload_too_large', param: null }]
+      : [{ call, status, code, param }];
+  };
 
 /** The body with a value in each place that holds a text, one place at a time. */
 const inText =
@@ -88,7 +99,7 @@ const inNumbers =
 
 /** OpenID Connect requires clients to ignore additional parameters of a provider's redirect. */
 const ignoresUnknown = ({ operation }: Target): boolean =>
-  operation.id === 'finishLogin' || operation.id === 'finishConnectionPopup';
+  ['finishLogin', 'finishConnectionPopup', 'finishEarlierPopup'].includes(operation.id);
 /** A sign-in has no credential to confuse. */
 const isAnonymous = ({ operation }: Target): boolean =>
   [...beforeSignIn, ...ofPopups].some((id) => id === operation.id);

@@ -5,6 +5,7 @@ import type {
 import { rejectClient } from '#domain/capabilities/connections/choose-client.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import type { UsableConnection } from '#domain/capabilities/connections/connection-source.ts';
+import type { HolderIdentity } from '#domain/capabilities/connections/find-connection.ts';
 import { endConnection, noteFailure } from './end-connection.ts';
 import type { Lease } from './refresh-lease.ts';
 
@@ -23,13 +24,20 @@ export type Outcome =
  */
 export async function afterFailure(
   parts: SourceParts,
-  { tenantId, lease, stillValid }: { tenantId: string; lease: Lease; stillValid: boolean },
+  identity: HolderIdentity,
+  { lease, stillValid }: { lease: Lease; stillValid: boolean },
   failure: AuthorizationFailure,
 ): Promise<Outcome> {
+  const { tenantId } = identity;
   const { id, generation, nonce, clientId } = lease;
   const seen = { tenantId, id, generation, nonce };
   const unlessOvertaken = async (noted: Promise<boolean>, outcome: Outcome): Promise<Outcome> =>
     (await noted) ? outcome : { kind: 'overtaken' };
+  const waits = () =>
+    unlessOvertaken(noteFailure(parts, seen, { failure, status: null }), {
+      kind: 'unavailable',
+      code: failure.code,
+    });
   switch (failure.code) {
     case 'grant_rejected':
       return unlessOvertaken(endConnection(parts, seen), { kind: 'gone' });
@@ -39,11 +47,12 @@ export async function afterFailure(
         kind: 'refused',
       });
     case 'unreachable':
-      return unlessOvertaken(noteFailure(parts, seen, { failure, status: null }), {
-        kind: 'unavailable',
-        code: failure.code,
-      });
+      return waits();
     default:
+      // A connector is read again by itself: one odd answer must not stop it until a person acts.
+      if ('connectorId' in identity) {
+        return waits();
+      }
       // A person is asked when the present token can be used no longer.
       return unlessOvertaken(
         noteFailure(parts, seen, { failure, status: stillValid ? null : 'auth_expired' }),

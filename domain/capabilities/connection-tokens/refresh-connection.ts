@@ -114,10 +114,9 @@ async function runRefresh(
   identity: HolderIdentity,
   { lease, stillValid }: { lease: Lease; stillValid: boolean },
 ): Promise<Outcome> {
-  const { tenantId } = identity;
-  const answer = await requestRefresh(parts, tenantId, lease);
+  const answer = await requestRefresh(parts, identity.tenantId, lease);
   if (answer instanceof AuthorizationFailure) {
-    return retryUnavailable(() => afterFailure(parts, { tenantId, lease, stillValid }, answer), requestMs);
+    return retryUnavailable(() => afterFailure(parts, identity, { lease, stillValid }, answer), requestMs);
   }
   if (answer === 'overtaken') {
     return { kind: 'overtaken' };

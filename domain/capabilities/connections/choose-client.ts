@@ -33,11 +33,14 @@ export async function chooseClient(
 ): Promise<string> {
   requireOneOrigin(target);
   const known = await findUsable(parts, settings, target);
+  const documentUrl = clientDocumentUrl(settings, issuerKey(target.issuer));
+  // The operator may publish the documents elsewhere by now; present connections go on with the earlier one.
+  const isMoved = known?.kind === 'metadata_document' && known.clientId !== documentUrl;
   // A document is read again by each authorization request: there is nothing to register.
-  if (known !== null && !(registersAgain && known.kind === 'dynamic')) {
+  if (known !== null && !isMoved && !(registersAgain && known.kind === 'dynamic')) {
     return known.id;
   }
-  if (known?.isFresh === true) {
+  if (known?.isFresh === true && !isMoved) {
     throw new DomainError(
       'rate_limited',
       'The platform has registered at this authorization server just now.',
@@ -47,8 +50,7 @@ export async function chooseClient(
     );
   }
   if (target.acceptsClientDocuments && hasPublicDocument(settings)) {
-    const clientId = clientDocumentUrl(settings, issuerKey(target.issuer));
-    const client = publicClient(clientId);
+    const client = publicClient(documentUrl);
     return save(parts, settings, { target, kind: 'metadata_document', client, replaces: known });
   }
   if (!target.registersClients) {
@@ -80,6 +82,7 @@ function publicClient(clientId: string): OAuthClient {
 interface UsableClient {
   id: string;
   kind: AuthorizationClient['kind'];
+  clientId: string;
   /** It was registered within the last minute. */
   isFresh: boolean;
 }
@@ -99,7 +102,7 @@ async function findUsable(
       place,
     );
     const [row] = await em.execute<UsableClient[]>(
-      `select id, kind, created_at > now() - interval '${againSeconds} seconds' as "isFresh"
+      `select id, kind, client_id as "clientId", created_at > now() - interval '${againSeconds} seconds' as "isFresh"
        from authorization_clients where issuer = ? and redirect_uri = ? and rejected_at is null`,
       place,
     );

@@ -1,3 +1,4 @@
+import type { Caller } from '#domain/foundation/access/caller.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
@@ -87,13 +88,14 @@ export async function claimCode(ctx: Context, { handle }: { handle: string }): P
   const attempt = await em.findOne(AuthorizationAttempt, {
     handleHash,
     stage: 'returned',
-    initiatorId: caller.principalId,
-    sessionId: caller.sessionId ?? null,
-    apiKeyId: caller.apiKeyId,
     handleExpiresAt: { $gt: now },
   });
-  authorize(caller, attempt?.connectorId == null ? 'tools.execute' : 'connectors.update');
   if (attempt === null || attempt.spaceId !== caller.spaceId) {
+    throw noAttempt();
+  }
+  // What it needs depends on what it is for: nothing is refused before that is known.
+  authorize(caller, attempt.connectorId == null ? 'tools.execute' : 'connectors.update');
+  if (!isInitiator(caller, attempt)) {
     throw noAttempt();
   }
   const client = await openClient(ctx, attempt, attempt.target);
@@ -122,6 +124,14 @@ export async function claimCode(ctx: Context, { handle }: { handle: string }): P
     grant: { target, client, dpopKey: null },
     code: { code, codeVerifier, redirectUri, iss: attempt.codeIssuer ?? null },
   };
+}
+
+function isInitiator(caller: Caller, attempt: AuthorizationAttempt): boolean {
+  return (
+    attempt.initiatorId === caller.principalId &&
+    (attempt.sessionId ?? null) === (caller.sessionId ?? null) &&
+    (attempt.apiKeyId ?? null) === caller.apiKeyId
+  );
 }
 
 /** Exchanges the code, with no transaction open; a failure ends the attempt. @throws `authorization_failed` */

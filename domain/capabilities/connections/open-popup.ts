@@ -16,8 +16,10 @@ import { endAddress, type PopupEnd } from './popup-end.ts';
 /** What the popup asks the person. */
 export interface PopupQuestion {
   attemptId: string;
-  serverName: string;
-  serverHost: string;
+  kind: 'tool server' | 'source';
+  /** Of the tool server or the source. */
+  name: string;
+  host: string;
   issuerHost: string;
   /** Where the browser is sent, which the metadata may name anywhere. */
   authorizationHost: string;
@@ -56,8 +58,9 @@ export async function openPopup(parts: ConnectionParts, visit: Visit): Promise<P
     const { name, url } = await holderOf(em, attempt);
     return {
       attemptId: attempt.id,
-      serverName: name,
-      serverHost: new URL(url).host,
+      kind: attempt.target.source === undefined ? 'tool server' : 'source',
+      name,
+      host: new URL(url).host,
       issuerHost: new URL(attempt.issuer).host,
       authorizationHost: new URL(String(attempt.target.metadata['authorization_endpoint'])).host,
       resource: attempt.target.resource,

@@ -59,9 +59,10 @@ const clientIdAddress = z
   .max(2_048)
   .refine((template) => {
     const text = template.replaceAll('{issuer}', 'issuer');
-    const { href, pathname, username, password, hash } = new URL(text);
-    return href === text && pathname !== '/' && `${username}${password}${hash}` === '';
-  }, 'must be an https address with a path and without credentials or fragment');
+    const { origin, href, pathname, username, password, hash } = new URL(text);
+    const isOneOrigin = template.startsWith(`${origin}/`);
+    return href === text && isOneOrigin && pathname !== '/' && `${username}${password}${hash}` === '';
+  }, 'must be an https address with a path, {issuer} only there or in the query, and without credentials or fragment');
 
 const masterKey = z
   .string()

@@ -76,7 +76,8 @@ async function requireClient(
   );
   if (client === null) {
     const endpoint = String(target.metadata['token_endpoint']);
-    throw invalid(param, `The token_url of client_credential_id must be ${endpoint}.`);
+    const where = `the token_url ${endpoint} or the issuer ${target.issuer}`;
+    throw invalid(param, `The client of client_credential_id must have ${where}.`);
   }
 }
 

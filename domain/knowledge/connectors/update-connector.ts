@@ -36,7 +36,7 @@ export async function updateConnector(
   connector.credentialId = after.credentialId;
   connector.clientCredentialId = after.clientCredentialId;
   connector.syncSchedule = after.syncSchedule;
-  if (changed.includes('scope_config')) {
+  if (changed.includes('scope_config') || endsConnection) {
     connector.checkpoint = null;
   }
   const from = connector.status;

@@ -5,6 +5,7 @@ import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { LockHolder } from '#domain/capabilities/connections/complete-authorization.ts';
+import { cancelRuns } from '#domain/knowledge/connectors/cancel-runs.ts';
 import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import { eventOf } from '#domain/knowledge/connectors/connector-event.ts';
 import { isRunnable } from '#domain/knowledge/connectors/connector-status.ts';
@@ -39,7 +40,10 @@ export function lockConnectorHolder(providers: SourceCatalogue): LockHolder {
   };
 }
 
-/** A connector that has waited for its account goes on by itself: its next run checks the source. */
+/**
+ * A connector that has waited for its account goes on by itself: its next run checks the source, and lists all of it. The
+ * account may be another one, for which neither the checkpoint nor the end of a run of the account before counts.
+ */
 async function resume(ctx: Context, connector: Connector): Promise<void> {
   const { em, caller } = ctx;
   const { status: from, tenantId, id: connectorId } = connector;
@@ -51,6 +55,9 @@ async function resume(ctx: Context, connector: Connector): Promise<void> {
     const metadata = { from_status: from };
     await recordEvent(em, caller, eventOf('collection.connector_resumed', connector, { metadata }));
   }
+  await cancelRuns(ctx, connector);
+  connector.checkpoint = null;
+  await em.flush();
   const isFirst = connector.lastSyncedAt == null;
   if (isRunnable(connector.status) && !(isFirst && connector.syncSchedule?.type === 'manual')) {
     const trigger = isFirst ? 'initial' : 'config_change';

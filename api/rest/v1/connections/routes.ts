@@ -52,14 +52,19 @@ export function connectionRoutes(deps: GatewayDependencies) {
       {
         config: {
           permission: 'tools.execute',
-          audit: ['security.mcp_auth_granted', 'security.mcp_auth_failed', 'collection.connector_resumed'],
+          audit: [
+            'security.mcp_auth_granted',
+            'security.mcp_auth_failed',
+            'collection.connector_resumed',
+            'collection.sync_cancelled',
+          ],
         },
         schema: {
           tags,
           operationId: 'completeConnection',
           summary: 'Connect the account that the popup has authorized',
           description:
-            'Only the principal that initiated it can, with the same session or key. The tools of a server are read then; a connector that waited for its account runs.',
+            'Only the principal that initiated it can, with the same session or key, and with connectors.update where it is of a connector. The tools of a server are read then; a connector that waited for its account runs.',
           body: contract.completeBody,
           response: { 200: contract.connectionEnvelope, ...errorResponses },
         },

@@ -11,7 +11,7 @@ const parts = {
 const settings = { publicUrl: 'https://platform.example.com' } as never;
 
 const choose = (metadata: object) =>
-  chooseClient(parts, settings, { metadata } as unknown as AuthorizationTarget, {
+  chooseClient(parts, settings, { issuer: 'https://login.example.com', metadata } as AuthorizationTarget, {
     signal: AbortSignal.timeout(1_000),
   });
 

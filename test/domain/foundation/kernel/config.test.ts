@@ -64,13 +64,16 @@ it('the client document is where the operator says, spelt as every reader spells
   expect(clientDocument('')).toBeNull();
   const url = 'https://apps.example.com/platform.json';
   expect(clientDocument(url)).toBe(url);
-  expect(clientDocument('https://apps.example.com/{issuer}')).toBe('https://apps.example.com/{issuer}');
+  for (const each of ['https://apps.example.com/{issuer}', 'https://apps.example.com/a?of={issuer}']) {
+    expect(clientDocument(each)).toBe(each);
+  }
   for (const wrong of [
     'http://apps.example.com/a',
     'https://apps.example.com',
     `${url}#a`,
     'https://apps.example.com/{client}',
     'https://A.b/c',
+    'https://{issuer}.example.com/a',
   ]) {
     expect(() => clientDocument(wrong)).toThrow('MCP_CLIENT_DOCUMENT_URL: ');
   }
