@@ -42,10 +42,24 @@ begin
   delete from outbox where tenant_id = p_tenant and id = p_id;
 end $$;
 
+-- Ends the lease of a row, or gives it a new one. Without a wait, a row that no relay has claimed is afterwards like one
+-- that no process was given to send: a cancel deletes a start, and a start that is cancelled already is deleted here.
+-- The first lease is five seconds; a relay's begins after that and ends later.
 create or replace function app.postpone_outbox(p_tenant uuid, p_id uuid, p_wait_ms double precision) returns void language plpgsql as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
-  update outbox set claimed_until = now() + p_wait_ms * interval '1 millisecond' where tenant_id = p_tenant and id = p_id;
+  if p_wait_ms > 0 then
+    update outbox set claimed_until = now() + p_wait_ms * interval '1 millisecond' where tenant_id = p_tenant and id = p_id;
+    return;
+  end if;
+  delete from outbox o
+    where o.tenant_id = p_tenant and o.id = p_id and o.kind = 'start' and o.claimed_until <= o.created_at + interval '5 seconds'
+      and exists (select from outbox later where later.tenant_id = p_tenant and later.workflow_id = o.workflow_id
+                  and later.id > o.id and later.kind = 'cancel');
+  if not found then
+    update outbox set claimed_until = created_at
+      where tenant_id = p_tenant and id = p_id and claimed_until <= created_at + interval '5 seconds';
+  end if;
 end $$;
 
 create or replace function app.outbox_age_seconds() returns double precision

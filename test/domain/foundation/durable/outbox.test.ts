@@ -10,6 +10,7 @@ import {
 import {
   claimOutbox,
   enqueue as enqueueIn,
+  leaveToRelays,
   outboxAgeSeconds,
   removeFromOutbox,
 } from '#domain/foundation/durable/outbox.ts';
@@ -195,6 +196,27 @@ describe('the outbox', () => {
     await leave(start('a'));
     expect(await cancel('a')).toBeNull();
     expect((await engine.admin.query('select from outbox')).rowCount).toBe(0);
+  });
+
+  it('drops a start that was left to the relays when it is cancelled, before or after', async () => {
+    const pass = async (row: Dispatch | null) => leaveToRelays(engine.database.database, row!);
+    await pass(await enqueue('a'));
+    expect(await cancel('a')).toBeNull();
+    expect((await engine.admin.query('select from outbox')).rowCount).toBe(0);
+    const cancelled = await enqueue('b');
+    await cancel('b');
+    await pass(cancelled);
+    expect(await claim()).toEqual(['cancel b']);
+  });
+
+  it('keeps the lease of a relay that claims a start before it is left to the relays', async () => {
+    const row = await enqueue('a');
+    await engine.admin.query(`update outbox set created_at = created_at - interval '6 s'`);
+    await leaseOut();
+    expect(await claim()).toEqual(['start a']);
+    await leaveToRelays(engine.database.database, row!);
+    expect(await claim()).toEqual([]);
+    expect(await cancel('a')).toMatchObject({ kind: 'cancel' });
   });
 
   it('cancels behind what was to follow a start that it drops', async () => {
