@@ -88,6 +88,37 @@ describe('the outbox', () => {
     expect((await claim(10, 1)).toSorted()).toEqual(['start d']);
   });
 
+  it('reads little of a long queue in a round', async () => {
+    await engine.admin.query(
+      `insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
+       select '${engine.world.tenantId}', uuidv7(), 'start', 'generateResponse', 'queued/' || n, '{}', now()
+       from generate_series(1, 20000) n`,
+    );
+    await insertForeign('of another tenant');
+    await leave(cancelOf('another'));
+    // Several statements of one query are one transaction, whose reads the server counts.
+    const results = (await engine.admin.query(
+      `select workflow_id from app.claim_outbox_in_turn(50, '{generateResponse}', 3);
+       select sum(pg_stat_get_xact_tuples_returned(r) + pg_stat_get_xact_tuples_fetched(r))::int as read
+       from (select 'outbox'::regclass::oid as r
+             union all select indexrelid from pg_index where indrelid = 'outbox'::regclass) t`,
+    )) as unknown as [{ rows: { workflow_id: string }[] }, { rows: { read: number }[] }];
+    expect(results[0].rows.map((row) => row.workflow_id).toSorted()).toEqual([
+      'another',
+      'of another tenant',
+      'queued/1',
+      'queued/2',
+      'queued/3',
+    ]);
+    expect(results[1].rows[0]!.read).toBeLessThan(500);
+  });
+
+  it('begins a batch with the first start of each tenant, though another has older ones', async () => {
+    for (const id of ['a', 'b', 'c']) await leave(start(id));
+    await insertForeign('of another tenant');
+    expect((await claim(2, 3)).toSorted()).toEqual(['start a', 'start of another tenant']);
+  });
+
   it('lets cancels, signals and work that nobody waits for pass the starts of their tenant', async () => {
     await leave(start('a'));
     await leave(start('b'));
@@ -176,7 +207,8 @@ describe('the outbox', () => {
       await enqueue(id);
     }
     await leaseOut();
-    const [one, two] = await Promise.all([claim(3), claim(3)]);
+    // Each sees places for all six: with three places, the second would find only what the first has locked.
+    const [one, two] = await Promise.all([claim(3, 6), claim(3, 6)]);
     expect([...one, ...two].toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => `start ${id}`));
   });
 
