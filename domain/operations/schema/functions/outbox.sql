@@ -82,3 +82,10 @@ create or replace function app.outbox_age_seconds() returns double precision
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select greatest(coalesce(extract(epoch from now() - min(o.created_at)), 0), 0) from public.outbox o
 $$;
+
+-- The same, apart from starts of the given types that no process was given to send: they wait in the turn of their tenant.
+create or replace function app.outbox_age_seconds(p_types text[]) returns double precision
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select greatest(coalesce(extract(epoch from now() - min(o.created_at)), 0), 0) from public.outbox o
+  where not (o.kind = 'start' and o.workflow_type = any (p_types) and o.claimed_until <= o.created_at)
+$$;

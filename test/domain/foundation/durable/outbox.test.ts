@@ -298,6 +298,16 @@ describe('the outbox', () => {
     ]);
   });
 
+  it('leaves starts that wait in the turn of their tenant out of its age, until a relay has claimed one', async () => {
+    await leave(start('a'));
+    await engine.admin.query(
+      `update outbox set created_at = now() - interval '90 s', claimed_until = now() - interval '90 s'`,
+    );
+    expect(await outboxAgeSeconds(engine.database.database)).toBe(0);
+    await claim();
+    expect(await outboxAgeSeconds(engine.database.database)).toBeGreaterThanOrEqual(90);
+  });
+
   it('reports the age of its oldest row', async () => {
     expect(await outboxAgeSeconds(engine.database.database)).toBe(0);
     await enqueue('a');
