@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { claimOutbox, removeFromOutbox } from '#domain/foundation/durable/outbox.ts';
+import { claimOutbox, isHeldBack, removeFromOutbox } from '#domain/foundation/durable/outbox.ts';
 import type { Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
 import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import type { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
@@ -88,7 +88,7 @@ export function startRelay(
       try {
         const allowed = Math.min(starts.next(heldBack), batch);
         const rows = await claimOutbox(deps.database, { rows: batch, starts: allowed });
-        heldBack = rows.filter(({ kind }) => kind === 'start').length >= Math.max(1, allowed);
+        if (allowed > 0) heldBack = isHeldBack(rows, allowed);
         await Promise.all(rows.map((row) => dispatcher.dispatch(row)));
         if (rows.length === batch) {
           continue;

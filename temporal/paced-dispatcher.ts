@@ -25,7 +25,7 @@ export function pacedDispatcher({
 }: PacedDispatcherDependencies): Dispatcher {
   return {
     async dispatch(row) {
-      if (row.kind !== 'start' || pace.take(`${row.workflowType} ${row.tenantId}`) === 0) {
+      if (row.kind !== 'start' || pace.take(row.tenantId, row.workflowType) === 0) {
         return dispatcher.dispatch(row);
       }
       try {

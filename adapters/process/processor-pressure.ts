@@ -41,7 +41,11 @@ const ownSources: PressureSources = {
   now: () => performance.now(),
 };
 
-/** The second of three counts: time on a processor, time of waiting for one, and how often it got one. */
+/**
+ * The second of three counts: time on a processor, time of waiting for one, and how often it got one. A kernel built
+ * without them shows zeros; a process that reads them has been on a processor.
+ */
 function waitedMs(statistics: string): number {
-  return Number(statistics.split(' ')[1]) / nanosecondsPerMs;
+  const [ran, waited] = statistics.split(' ').map(Number);
+  return ran === 0 ? NaN : Number(waited) / nanosecondsPerMs;
 }

@@ -1,7 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { startLimitedChild } from '#adapters/process/limited-child.ts';
+import { politeSession, startLimitedChild } from '#adapters/process/limited-child.ts';
 
 const module = fileURLToPath(new URL('../../adapters/knowledge/extraction-process.ts', import.meta.url));
 const statOf = (pid: number): number[] => {
@@ -26,3 +29,28 @@ it.runIf(process.platform === 'linux')(
     if (existsSync(share)) expect(readFileSync(share, 'utf8')).toMatch(/ nice 19\n$/);
   },
 );
+
+/** Sets the share of a session where `sleep` counts its calls, and runs `then` with them. */
+function setShare(prepare: (share: string) => void, then = ''): { sleeps: string; share: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'share-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [share, sleeps] = [join(folder, 'share'), join(folder, 'sleeps')];
+  writeFileSync(sleeps, '');
+  prepare(share);
+  const stub = `sleep() { printf x >> ${sleeps}; ${then.replaceAll('SHARE', share)}\n}`;
+  execFileSync('/bin/sh', ['-c', `${stub}\n{ ${politeSession(share)}; } 2>/dev/null`]);
+  return { sleeps: readFileSync(sleeps, 'utf8'), share };
+}
+// A folder refuses what is written to it.
+const refused = (share: string): void => void mkdirSync(share);
+
+it('the share of a session is set again after a refusal', () => {
+  const { sleeps, share } = setShare(refused, 'rmdir SHARE && : > SHARE;');
+  expect(sleeps).toBe('x');
+  expect(readFileSync(share, 'utf8')).toBe('19\n');
+});
+
+it('the share of a session is tried twenty times, and not where there is none', () => {
+  expect(setShare(refused).sleeps).toBe('x'.repeat(20));
+  expect(setShare(() => undefined).sleeps).toBe('');
+});

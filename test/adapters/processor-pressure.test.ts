@@ -26,8 +26,8 @@ it('is what was seen last for half a second, so that several callers see the sam
   ]);
 });
 
-it('is unknown where the kernel does not count', () => {
-  expect(processorPressure({ statistics: () => '', now: () => 0 })()).toBeNull();
+it.each(['', '0 0 0\n'])('is unknown where the kernel does not count, and shows %j', (counts) => {
+  expect(processorPressure({ statistics: () => counts, now: () => 0 })()).toBeNull();
 });
 
 it.runIf(process.platform === 'linux')('reads what the kernel counts for this process', () => {

@@ -120,7 +120,11 @@ describe('the cross-tenant functions', () => {
         grantees: [],
       },
       { routine: 'app.claim_outbox(integer)', ...system },
-      { routine: 'app.claim_outbox_in_turn(integer,text[],integer)', ...system },
+      {
+        routine: 'app.claim_outbox_in_turn(integer,text[],integer)',
+        ...system,
+        config: [...path, 'enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'jit=off'],
+      },
       { routine: 'app.count_outbox_mentions(uuid,text[])', ...system, grantees: ['app_verifier'] },
       {
         routine: 'app.drop_event_months(timestamp with time zone)',
@@ -178,6 +182,7 @@ describe('the cross-tenant functions', () => {
         grantees: ['app_purge'],
       },
       { routine: 'app.outbox_age_seconds()', ...system },
+      { routine: 'app.outbox_age_seconds(text[])', ...system },
       {
         routine:
           'app.rank_passages(uuid[],text[],double precision[],integer,double precision,uuid[],integer)',

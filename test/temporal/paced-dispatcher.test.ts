@@ -40,7 +40,9 @@ it('a start beyond the pace stays in the outbox for relays; a cancel and another
   const [first, second] = [await start(), await start()];
   await dispatcher.dispatch({ ...first, id: newId(), tenantId: newId() });
   sent.length = 0;
-  await engine.admin.query(`update outbox set claimed_until = now() + interval '1 minute'`);
+  await engine.admin.query(`update outbox set claimed_until = now() + interval '1 minute' where id = $1`, [
+    first.id,
+  ]);
 
   await dispatcher.dispatch(first);
   expect(await dispatcher.dispatch(second)).toBe(false);

@@ -127,6 +127,13 @@ export async function claimOutbox(database: Database, limits: ClaimLimits): Prom
   );
 }
 
+/** Whether a claim for `starts` of each tenant and type has returned all of them for one: more may wait. */
+export function isHeldBack(claimed: readonly Dispatch[], starts: number): boolean {
+  const inTurn = claimed.filter((row) => row.kind === 'start' && typesInTurn.includes(row.workflowType));
+  const groups = Map.groupBy(inTurn, (row) => `${row.tenantId} ${row.workflowType}`);
+  return [...groups.values()].some((rows) => rows.length >= starts);
+}
+
 export async function removeFromOutbox(database: Database, row: Dispatch): Promise<void> {
   await database.call('remove_outbox', 'select app.remove_outbox($1, $2)', [row.tenantId, row.id]);
 }
@@ -136,11 +143,12 @@ export async function leaveToRelays(database: Database, row: Dispatch): Promise<
   await database.call('postpone_outbox', 'select app.postpone_outbox($1, $2, 0)', [row.tenantId, row.id]);
 }
 
+/** Age of the oldest row, in seconds, apart from starts that wait in the turn of their tenant. 0: there is none. */
 export async function outboxAgeSeconds(database: Database): Promise<number> {
   const [row] = await database.call<{ age: number }>(
     'outbox_age',
-    'select app.outbox_age_seconds() as age',
-    [],
+    'select app.outbox_age_seconds($1) as age',
+    [typesInTurn],
   );
   return row?.age ?? 0;
 }

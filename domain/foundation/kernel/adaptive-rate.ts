@@ -51,7 +51,8 @@ export class AdaptiveRate {
     if (pressure === true) {
       this.#factor = Math.max(least, this.#factor * falls);
     } else if (pressure === false) {
-      this.#factor = Math.min(heldBack ? most : 1, this.#factor * rises);
+      const idle = this.#factor > 1 ? Math.max(1, this.#factor * falls) : Math.min(1, this.#factor * rises);
+      this.#factor = heldBack ? Math.min(most, this.#factor * rises) : idle;
     }
   }
 }

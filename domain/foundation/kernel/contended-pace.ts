@@ -1,9 +1,9 @@
 import { Pace, type PaceLimits } from './pace.ts';
 
-/** Milliseconds without a start after which a key no longer competes. */
+/** Milliseconds without a start after which an owner no longer competes. */
 const activeForMs = 10_000;
 
-/** What a start counts for while the machine is under pressure, if others of its key wait already. */
+/** What a start counts for while the machine is under pressure, if others of its owner and kind wait already. */
 const unitsUnderPressure = 2;
 
 export interface ContendedPaceOptions extends PaceLimits {
@@ -14,20 +14,20 @@ export interface ContendedPaceOptions extends PaceLimits {
 }
 
 interface Beginning {
-  key: string;
+  owner: string;
   at: number;
 }
 
 /**
- * A rate limit that applies only while several keys compete: a single active key does not wait. Its starts still use
- * up its burst, so it slows down as soon as another key starts something. Under pressure a key with a queue has half
- * the rate; a key that keeps its pace never notices.
+ * A rate limit that applies only while several owners compete: a single active owner does not wait. Its starts still use
+ * up its burst, so it slows down as soon as another owner starts something. Each owner has a rate for each kind of
+ * start. Under pressure a kind with a queue has half the rate; one that keeps its pace never notices.
  */
 export class ContendedPace {
   readonly #pace: Pace;
   readonly #maxWaitMs: number;
   readonly #pressure: () => boolean | null;
-  /** The most recent starts of two different keys, newest first. */
+  /** The most recent starts of two different owners, newest first. */
   #latest: Beginning | null = null;
   #other: Beginning | null = null;
 
@@ -37,13 +37,14 @@ export class ContendedPace {
     this.#pressure = pressure;
   }
 
-  /** @returns milliseconds to wait, 0 within the burst and for the only active key */
-  take(key: string, now = performance.now()): number {
-    if (this.#latest !== null && this.#latest.key !== key) {
+  /** @returns milliseconds to wait, 0 within the burst and for the only active owner */
+  take(owner: string, kind = '', now = performance.now()): number {
+    if (this.#latest !== null && this.#latest.owner !== owner) {
       this.#other = this.#latest;
     }
-    this.#latest = { key, at: now };
+    this.#latest = { owner, at: now };
     const alone = this.#other === null || this.#other.at < now - activeForMs;
+    const key = `${kind} ${owner}`;
     return alone
       ? this.#pace.drain(key, now)
       : this.#pace.takeWithin(this.#maxWaitMs, key, this.#units(key, now), now);

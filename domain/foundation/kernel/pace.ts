@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
 const rememberedKeys = 10_000;
+/** A shorter wait is an error of the sums: the last start of a burst has none. */
+const roundingErrorMs = 0.001;
 
 /** A rate: the burst, and the refill per second. */
 export interface PaceLimits {
@@ -23,7 +25,8 @@ export class Pace {
     const { burst, perSecond } = this.#limits;
     const fullAt = Math.max(this.#fullAt.get(key) ?? 0, now) + (amount / perSecond) * 1_000;
     this.#fullAt.set(key, fullAt);
-    return Math.max(0, fullAt - now - (burst / perSecond) * 1_000);
+    const waitMs = fullAt - now - (burst / perSecond) * 1_000;
+    return waitMs < roundingErrorMs ? 0 : waitMs;
   }
 
   /** Whether the key would have to wait now. */

@@ -10,6 +10,7 @@ import {
 import {
   claimOutbox,
   enqueue as enqueueIn,
+  leaveToRelays,
   outboxAgeSeconds,
   removeFromOutbox,
 } from '#domain/foundation/durable/outbox.ts';
@@ -85,6 +86,37 @@ describe('the outbox', () => {
     expect((await claim(10, 2)).toSorted()).toEqual(['start a', 'start b', ...others]);
     expect((await claim(10, 1)).toSorted()).toEqual(['start c']);
     expect((await claim(10, 1)).toSorted()).toEqual(['start d']);
+  });
+
+  it('reads little of a long queue in a round', async () => {
+    await engine.admin.query(
+      `insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
+       select '${engine.world.tenantId}', uuidv7(), 'start', 'generateResponse', 'queued/' || n, '{}', now()
+       from generate_series(1, 20000) n`,
+    );
+    await insertForeign('of another tenant');
+    await leave(cancelOf('another'));
+    // Several statements of one query are one transaction, whose reads the server counts.
+    const results = (await engine.admin.query(
+      `select workflow_id from app.claim_outbox_in_turn(50, '{generateResponse}', 3);
+       select sum(pg_stat_get_xact_tuples_returned(r) + pg_stat_get_xact_tuples_fetched(r))::int as read
+       from (select 'outbox'::regclass::oid as r
+             union all select indexrelid from pg_index where indrelid = 'outbox'::regclass) t`,
+    )) as unknown as [{ rows: { workflow_id: string }[] }, { rows: { read: number }[] }];
+    expect(results[0].rows.map((row) => row.workflow_id).toSorted()).toEqual([
+      'another',
+      'of another tenant',
+      'queued/1',
+      'queued/2',
+      'queued/3',
+    ]);
+    expect(results[1].rows[0]!.read).toBeLessThan(500);
+  });
+
+  it('begins a batch with the first start of each tenant, though another has older ones', async () => {
+    for (const id of ['a', 'b', 'c']) await leave(start(id));
+    await insertForeign('of another tenant');
+    expect((await claim(2, 3)).toSorted()).toEqual(['start a', 'start of another tenant']);
   });
 
   it('lets cancels, signals and work that nobody waits for pass the starts of their tenant', async () => {
@@ -175,7 +207,8 @@ describe('the outbox', () => {
       await enqueue(id);
     }
     await leaseOut();
-    const [one, two] = await Promise.all([claim(3), claim(3)]);
+    // Each sees places for all six: with three places, the second would find only what the first has locked.
+    const [one, two] = await Promise.all([claim(3, 6), claim(3, 6)]);
     expect([...one, ...two].toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => `start ${id}`));
   });
 
@@ -195,6 +228,27 @@ describe('the outbox', () => {
     await leave(start('a'));
     expect(await cancel('a')).toBeNull();
     expect((await engine.admin.query('select from outbox')).rowCount).toBe(0);
+  });
+
+  it('drops a start that was left to the relays when it is cancelled, before or after', async () => {
+    const pass = async (row: Dispatch | null) => leaveToRelays(engine.database.database, row!);
+    await pass(await enqueue('a'));
+    expect(await cancel('a')).toBeNull();
+    expect((await engine.admin.query('select from outbox')).rowCount).toBe(0);
+    const cancelled = await enqueue('b');
+    await cancel('b');
+    await pass(cancelled);
+    expect(await claim()).toEqual(['cancel b']);
+  });
+
+  it('keeps the lease of a relay that claims a start before it is left to the relays', async () => {
+    const row = await enqueue('a');
+    await engine.admin.query(`update outbox set created_at = created_at - interval '6 s'`);
+    await leaseOut();
+    expect(await claim()).toEqual(['start a']);
+    await leaveToRelays(engine.database.database, row!);
+    expect(await claim()).toEqual([]);
+    expect(await cancel('a')).toMatchObject({ kind: 'cancel' });
   });
 
   it('cancels behind what was to follow a start that it drops', async () => {
@@ -242,6 +296,16 @@ describe('the outbox', () => {
         },
       },
     ]);
+  });
+
+  it('leaves starts that wait in the turn of their tenant out of its age, until a relay has claimed one', async () => {
+    await leave(start('a'));
+    await engine.admin.query(
+      `update outbox set created_at = now() - interval '90 s', claimed_until = now() - interval '90 s'`,
+    );
+    expect(await outboxAgeSeconds(engine.database.database)).toBe(0);
+    await claim();
+    expect(await outboxAgeSeconds(engine.database.database)).toBeGreaterThanOrEqual(90);
   });
 
   it('reports the age of its oldest row', async () => {

@@ -18,12 +18,12 @@ it('falls to a quarter under pressure, and rises to its eightfold without, while
   expect(rounds(rate, 4, { from: 124 })).toEqual([12, 6, 3, 2]);
 });
 
-it('is as given where nothing is held back: what comes next finds no rate that was raised', () => {
+it('is as given where nothing is held back: what comes later finds no rate that was raised', () => {
   let pressure = false;
   const rate = new AdaptiveRate({ perSecond: 3, pressure: () => pressure });
   expect(sum(rounds(rate, 100, { heldBack: false }))).toBe(300);
   rounds(rate, 20, { from: 100 });
-  expect(rounds(rate, 2, { from: 120, heldBack: false })).toEqual([3, 3]);
+  expect(rounds(rate, 4, { from: 120, heldBack: false })).toEqual([12, 6, 3, 3]);
   pressure = true;
   rounds(rate, 10, { from: 122 });
   pressure = false;
