@@ -11,13 +11,16 @@ export interface ChildLimits {
 const shell = '/bin/sh';
 /** Added to the nice value: interactive work has priority. */
 const politeness = 15;
+/** Of the session: a third of the weight of others. */
+const sessionNice = 5;
 /**
  * Linux may divide processors among sessions first, and regards nice values only within one: the share of a session of
- * its own is small, also beside PostgreSQL and Temporal. Where it does not, the file is missing. It refuses the change
+ * its own is a third of that of PostgreSQL, Temporal or a worker, and not the least, with which a document would get no
+ * processor as long as others keep them busy. Where it does not, the file is missing. It refuses the change
  * to an unprivileged user for a tenth of a second after any other: it is tried for two seconds.
  */
 export const politeSession = (share: string): string =>
-  `n=20; while [ -e ${share} ] && [ $n -gt 0 ] && ! echo 19 > ${share}; do n=$((n-1)); sleep 0.1; done`;
+  `n=20; while [ -e ${share} ] && [ $n -gt 0 ] && ! echo ${sessionNice} > ${share}; do n=$((n-1)); sleep 0.1; done`;
 /** Data that is mapped but not resident, such as the stacks of threads and reserves of the heap. */
 const mappedMb = 1_024;
 const pageKb = 4;

@@ -26,7 +26,7 @@ it.runIf(process.platform === 'linux')(
     const [parent, , session] = statOf(pid);
     expect({ parent, session }).toEqual({ parent: process.pid, session: pid });
     const share = `/proc/${pid}/autogroup`;
-    if (existsSync(share)) expect(readFileSync(share, 'utf8')).toMatch(/ nice 19\n$/);
+    if (existsSync(share)) expect(readFileSync(share, 'utf8')).toMatch(/ nice 5\n$/);
   },
 );
 
@@ -47,7 +47,7 @@ const refused = (share: string): void => void mkdirSync(share);
 it('the share of a session is set again after a refusal', () => {
   const { sleeps, share } = setShare(refused, 'rmdir SHARE && : > SHARE;');
   expect(sleeps).toBe('x');
-  expect(readFileSync(share, 'utf8')).toBe('19\n');
+  expect(readFileSync(share, 'utf8')).toBe('5\n');
 });
 
 it('the share of a session is tried twenty times, and not where there is none', () => {
