@@ -10,7 +10,7 @@ export const connectingApp = `<!doctype html><html lang="en"><title>Application<
 const given = new URLSearchParams(location.hash.slice(1));
 const server = given.get('server');
 const at = (id) => document.getElementById(id);
-const say = (text) => { at('said').textContent = text; };
+const say = (text) => { at('said').textContent = text; console.info(text); };
 let popup = null;
 
 async function call(method, path, body) {
