@@ -107,7 +107,7 @@ try {
     const locks = watchLocks(watcher, 'platform');
     const begun = performance.now();
     for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-      ({ cursor } = await eraseBatch(world.purge, root, step, cursor));
+      ({ cursor } = await eraseBatch(world.purge, root, step, { cursor }));
     }
     oursMs += performance.now() - begun;
     isOver = true;

@@ -43,6 +43,25 @@ export const deletionDefects: readonly Defect[] = [
     caughtBy: 'ends: its streams within a second',
   },
   {
+    name: 'a late halt of a tenant that was restored',
+    file: 'domain/operations/tenant-deletion/halt-tenant.ts',
+    replace: [
+      [
+        `return tenant?.status === 'deletion_scheduled' || tenant?.status === 'deleting';`,
+        'return tenant !== undefined;',
+      ],
+    ],
+    test: api,
+    caughtBy: 'goes on after a cancel, whenever an attempt of the halt arrives',
+  },
+  {
+    name: 'an erasure that its verifier cannot see',
+    file: 'domain/operations/tenant-deletion/erase-rows.ts',
+    replace: [[`if (own(tables, 'public.tenants') !== 1) {`, `if (own(tables, 'public.tenants') === 7) {`]],
+    test: life,
+    caughtBy: 'goes no further while its verifier does not see the tenant',
+  },
+  {
     name: 'access to a tenant that is to be deleted',
     file: 'domain/foundation/access/policy.ts',
     replace: [['if (isDeleting && !whileDeleting) {', 'if (isDeleting && whileDeleting) {']],

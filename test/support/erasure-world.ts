@@ -45,7 +45,7 @@ export async function openErasureWorld(server?: ProvidedPostgres): Promise<Erasu
         let cursor: string | null = null;
         do {
           await between?.(step);
-          ({ cursor } = await eraseBatch(purge, rootOf(tenantId), step, cursor));
+          ({ cursor } = await eraseBatch(purge, rootOf(tenantId), step, { cursor }));
         } while (cursor !== null);
       }
     },

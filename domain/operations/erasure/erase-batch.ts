@@ -11,6 +11,12 @@ const aimMs = 40;
 const lockMs = 90;
 const maxRows = 20_000;
 
+export interface BatchPlace {
+  cursor: string | null;
+  /** Runs in the transaction of the batch. */
+  also?: AlsoWritten;
+}
+
 export interface ErasedBatch {
   /** Rows that this batch deleted or unlinked. */
   rows: number;
@@ -21,14 +27,12 @@ export interface ErasedBatch {
 /**
  * Erases the next rows of a step in one transaction of the purge role, in the order of the primary key. The cursor is
  * that of the batch before, null for the first; a batch that is repeated with the same cursor finds its rows erased.
- * @param also what is written in the transaction of the batch
  */
 export async function eraseBatch(
   purge: UnitOfWork,
   root: ErasureRoot,
   step: ErasureStep,
-  cursor: string | null,
-  also: AlsoWritten = async () => {},
+  { cursor, also = async () => {} }: BatchPlace,
 ): Promise<ErasedBatch> {
   if (step.kind === 'truncate') {
     return { rows: await emptyPartition(purge, root.tenantId, step.table, also), cursor: null };

@@ -48,8 +48,11 @@ export async function certify(parts: CertifyParts, ref: DeletionRef): Promise<vo
 /** @throws unless a verifier found nothing */
 function describe(deletion: TenantDeletion, now: Date, softwareVersion: string): Certificate {
   const { proof, counted } = deletion;
-  if (proof == null || counted == null || !isClean(proof)) {
+  if (proof == null || !isClean(proof)) {
     throw new Error('Nothing is certified that no verifier has found erased.');
+  }
+  if (counted == null) {
+    throw new Error('Nothing is certified that was not counted before.');
   }
   requireSight(counted, proof, deletion.sampledIds);
   const began = (deletion.startedAt ?? now).toISOString();

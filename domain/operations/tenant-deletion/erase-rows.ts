@@ -125,11 +125,12 @@ async function eraseUnreferred(
 ): Promise<{ rows: number; cursor: string | null }> {
   const unlinks = step.kind === 'unlink';
   try {
-    const batch = await eraseBatch(purge, { kind: 'tenant', tenantId }, step, cursor, async (em, rows) => {
+    const also = async (em: EntityManager, rows: number) => {
       if (!unlinks && rows > 0) {
         await note(em, deletionId, step, rows);
       }
-    });
+    };
+    const batch = await eraseBatch(purge, { kind: 'tenant', tenantId }, step, { cursor, also });
     return unlinks ? { ...batch, rows: 0 } : batch;
   } catch (error) {
     if (isReferred(error)) {

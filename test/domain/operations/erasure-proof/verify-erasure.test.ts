@@ -42,7 +42,7 @@ describe('the verifier of an erasure', () => {
     for (const step of await world.plan(tenantId)) {
       // Its rows are the last that refer to the tenant.
       if (step.table === 'notified_periods' || step.table === 'tenants') continue;
-      await eraseBatch(world.purge, root, step, null);
+      await eraseBatch(world.purge, root, step, { cursor: null });
     }
     const { tables, clean } = await world.verify(tenantId);
     expect(clean).toBe(false);

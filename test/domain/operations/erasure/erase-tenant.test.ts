@@ -83,7 +83,7 @@ describe('the erasure of a tenant with rows in every table', () => {
     expect(dump).toContain(canaryOf(kept.tenantId));
     // Repeated, it finds nothing to do.
     for (const step of plan) {
-      expect(await eraseBatch(world.purge, root, step, null)).toEqual({ rows: 0, cursor: null });
+      expect(await eraseBatch(world.purge, root, step, { cursor: null })).toEqual({ rows: 0, cursor: null });
     }
   });
 
@@ -97,7 +97,7 @@ describe('the erasure of a tenant with rows in every table', () => {
       for (let batch = 0; ; batch += 1) {
         const killed = batch === 0 && n % 4 === 0 ? killSessions() : undefined;
         try {
-          ({ cursor } = await eraseBatch(world.purge, root, step, cursor));
+          ({ cursor } = await eraseBatch(world.purge, root, step, { cursor }));
           if (cursor === null) break;
         } catch {
           kills += 1;
@@ -134,7 +134,7 @@ describe('a batch', () => {
     const step = (await world.plan(tenantId)).find(({ table }) => table === 'slow')!;
     const sizes: number[] = [];
     for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-      const batch = await eraseBatch(world.purge, root, step, cursor);
+      const batch = await eraseBatch(world.purge, root, step, { cursor });
       sizes.push(batch.rows);
       cursor = batch.cursor;
     }
@@ -154,7 +154,7 @@ describe('a batch', () => {
     const step = (await world.plan(tenantId)).find(({ name }) => name === 'delete notified_periods')!;
     const sizes: number[] = [];
     for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-      const batch = await eraseBatch(world.purge, root, step, cursor);
+      const batch = await eraseBatch(world.purge, root, step, { cursor });
       sizes.push(batch.rows);
       cursor = batch.cursor;
     }
@@ -174,7 +174,7 @@ describe('a partition', () => {
   const empty = async (tenantId: string) => {
     const root = { kind: 'tenant', tenantId } as const;
     const step = (await world.plan(tenantId)).find(({ name }) => name === 'truncate stream_runs_default')!;
-    return eraseBatch(world.purge, root, step, null);
+    return eraseBatch(world.purge, root, step, { cursor: null });
   };
 
   it('that holds one tenant alone is emptied at once, and another is not touched', async () => {
