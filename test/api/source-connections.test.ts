@@ -302,6 +302,7 @@ describe('a connector with the client of a vendor’s app', () => {
     for (const id of [keyed, cut, gone]) await connect(id);
     const credential = { client_credential_id: null, credential_id: await maker.credential(here) };
     expect((await send('PATCH', `/${keyed}`, credential)).body.data).toMatchObject({ status: 'active' });
+    expect(await stateOf(keyed)).toMatchObject({ status: 'active', runs: ['queued', 'cancelled'] });
     expect((await send('DELETE', `/${cut}/connection`)).status).toBe(200);
     expect(await stateOf(cut)).toMatchObject({ status: 'auth_required', runs: ['cancelled'] });
     expect((await send('DELETE', `/${gone}`)).status).toBe(202);

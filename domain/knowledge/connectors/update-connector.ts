@@ -56,9 +56,11 @@ export async function updateConnector(
   if (endsConnection) {
     await withdrawOfConnector(ctx, connector.id, 'mode_changed');
   }
-  if (connector.status === 'paused' || connector.status === 'auth_required') {
+  // Neither the listing nor the failure of a run with the account of before counts for the connector as it is now.
+  if (endsConnection || connector.status === 'paused' || connector.status === 'auth_required') {
     await cancelRuns(ctx, connector);
-  } else if (isRunnable(connector.status) && (isOtherSource || from !== connector.status)) {
+  }
+  if (isRunnable(connector.status) && (isOtherSource || from !== connector.status)) {
     const { principalId: createdBy } = caller;
     await queueRun(em, connector, { trigger: 'config_change', mode: 'incremental', createdBy });
   }
