@@ -92,7 +92,7 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'a start that was sent, deleted by its cancel',
     file: 'domain/foundation/durable/outbox.ts',
-    replace: [['claimed_until <= created_at', 'claimed_until < now()']],
+    replace: [['claimed_until <= created_at returning', 'claimed_until < now() returning']],
     test: 'test/domain/foundation/durable/outbox.test.ts',
     caughtBy: 'may have sent before it died',
   },

@@ -178,4 +178,24 @@ describe('the tools of a personal server', () => {
     await act(true);
     expect(asked()).toMatchObject([{ serverId, principalId: ann }]);
   });
+
+  it('are not asked for again while the same discovery waits to begin', async () => {
+    const { serverId } = server;
+    const refresh = () => engine.act((ctx) => refreshServer(ctx, { serverId }));
+    const discoveries = async () =>
+      (await engine.admin.query(`select from outbox where workflow_type = 'discoverTools'`)).rowCount;
+    await engine.admin.query('delete from outbox');
+    await refresh();
+    await refresh();
+    // Both are with the process that enqueued them, which may have sent them.
+    expect(await discoveries()).toBe(2);
+    await engine.admin.query('delete from outbox where id = (select id from outbox order by id limit 1)');
+    await engine.admin.query('update outbox set claimed_until = created_at');
+    await refresh();
+    expect(await discoveries()).toBe(1);
+    // A relay has claimed it, and may have sent it.
+    await engine.admin.query(`update outbox set claimed_until = now() + interval '10 s'`);
+    await refresh();
+    expect(await discoveries()).toBe(2);
+  });
 });

@@ -42,7 +42,7 @@ function setShare(prepare: (share: string) => void, then = ''): { sleeps: string
   return { sleeps: readFileSync(sleeps, 'utf8'), share };
 }
 // A folder refuses what is written to it.
-const refused = (share: string): void => void mkdirSync(share);
+const refused = (share: string): void => mkdirSync(share);
 
 it('the share of a session is set again after a refusal', () => {
   const { sleeps, share } = setShare(refused, 'rmdir SHARE && : > SHARE;');

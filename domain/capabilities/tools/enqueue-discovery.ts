@@ -1,9 +1,11 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { start } from '#domain/foundation/durable/messages.ts';
+import { holdWaitingStart } from '#domain/foundation/durable/outbox.ts';
 import type { McpServer } from './mcp-server.entity.ts';
 
 /**
- * Enqueues one discovery of the server's tools. Each has its own workflow, numbered within its server.
+ * Enqueues one discovery of the server's tools, unless the same waits to begin: that reads what this change leaves.
+ * Each has its own workflow, numbered within its server.
  * At a personal server the caller's account is asked.
  * @param options.accountOnly the list is stored for that account; what the server offers to others stays as it is
  */
@@ -12,11 +14,16 @@ export async function enqueueDiscovery(
   server: McpServer,
   { accountOnly = false } = {},
 ): Promise<void> {
-  server.discoveryCount += 1;
-  const { tenantId, id: serverId, spaceId, discoveryCount: number } = server;
+  const { tenantId, id: serverId, spaceId } = server;
+  const number = server.discoveryCount + 1;
   const account = {
     ...(server.connectionMode === 'personal' ? { principalId: ctx.caller.principalId } : {}),
     ...(accountOnly ? { accountOnly: true as const } : {}),
   };
-  await ctx.enqueue(start('discoverTools', { tenantId, spaceId, serverId, number, ...account }));
+  const discovery = start('discoverTools', { tenantId, spaceId, serverId, number, ...account });
+  if (await holdWaitingStart(ctx.em, discovery)) {
+    return;
+  }
+  server.discoveryCount = number;
+  await ctx.enqueue(discovery);
 }

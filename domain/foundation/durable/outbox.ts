@@ -85,6 +85,22 @@ async function deletePendingStart(em: EntityManager, { workflowId }: CancelMessa
   return unsent.length > 0 && !(await isPending(em, workflowId));
 }
 
+/**
+ * Whether a start of the same type waits in its tenant's turn, with the same input apart from its number: it begins
+ * after this transaction, since no relay claims it before.
+ */
+export async function holdWaitingStart(
+  em: EntityManager,
+  { workflowType, payload }: StartMessage,
+): Promise<boolean> {
+  const rows = await em.execute(
+    `select id from outbox where kind = 'start' and workflow_type = ? and claimed_until <= created_at
+       and payload - 'number' = ?::jsonb - 'number' limit 1 for update skip locked`,
+    [workflowType, JSON.stringify(payload)],
+  );
+  return rows.length > 0;
+}
+
 /** Whether Temporal has yet to acknowledge a message to the workflow. */
 export async function isPending(em: EntityManager, workflowId: string): Promise<boolean> {
   const rows = await em.execute('select id from outbox where workflow_id = ? limit 1', [workflowId]);
