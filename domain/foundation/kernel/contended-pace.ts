@@ -21,7 +21,7 @@ interface Beginning {
 /**
  * A rate limit that applies only while several owners compete: a single active owner does not wait. Its starts still use
  * up its burst, so it slows down as soon as another owner starts something. Each owner has a rate for each kind of
- * start. Under pressure a kind with a queue has half the rate; one that keeps its pace never notices.
+ * start. Under pressure a kind with a queue has half the rate; a kind within its pace never notices.
  */
 export class ContendedPace {
   readonly #pace: Pace;

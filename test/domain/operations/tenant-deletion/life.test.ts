@@ -218,12 +218,12 @@ describe('a deletion', () => {
     expect(rows[0]!.failure).toMatchObject({ step: 'stopping', reason: 'work_not_stopped' });
   });
 
-  it('shows no failure that is mended, and tells of it again when it comes back', async () => {
+  it('shows no failure that is mended, and reports it again when it comes back', async () => {
     const world = await createWorld(place.database.unitOfWork);
     const ref = await schedule(world, 0);
     await place.begin(ref);
     const { unitOfWork } = place.database;
-    const told = async () => (await eventsIn(platformTenantId, 'system.tenant_deletion_failed')).length;
+    const reported = async () => (await eventsIn(platformTenantId, 'system.tenant_deletion_failed')).length;
     const failureOf = async () => {
       const { rows } = await place.admin.query<{ failure: object | null }>(
         'select failure from app.tenant_deletions where id = $1',
@@ -231,7 +231,7 @@ describe('a deletion', () => {
       );
       return rows[0]!.failure;
     };
-    const before = await told();
+    const before = await reported();
     const fault = { step: 'revoking', reason: 'timeout' } as const;
     await reportFailure(unitOfWork, ref, fault);
     await enterStep(unitOfWork, ref, 'revoking');
@@ -240,7 +240,7 @@ describe('a deletion', () => {
     expect(await failureOf()).toBeNull();
     await pause(2);
     await reportFailure(unitOfWork, ref, fault);
-    expect((await told()) - before).toBe(2);
+    expect((await reported()) - before).toBe(2);
   });
 
   it('goes no further while its verifier does not see the tenant', async () => {
