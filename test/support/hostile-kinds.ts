@@ -4,6 +4,7 @@ import type { Call } from './gateway.ts';
 import type { Operation } from './openapi.ts';
 import type { Place } from './places.ts';
 import { ofPopups } from './connection-fixtures.ts';
+import { ofTokens } from './deletion-fixtures.ts';
 import { beforeSignIn } from './sign-in-fixtures.ts';
 
 /** The start of a cell of hostile input: a valid request of the operation. */
@@ -100,9 +101,9 @@ const inNumbers =
 /** OpenID Connect requires clients to ignore additional parameters of a provider's redirect. */
 const ignoresUnknown = ({ operation }: Target): boolean =>
   ['finishLogin', 'finishConnectionPopup', 'finishEarlierPopup'].includes(operation.id);
-/** A sign-in has no credential to confuse. */
+/** They have no credential of a principal to confuse. */
 const isAnonymous = ({ operation }: Target): boolean =>
-  [...beforeSignIn, ...ofPopups].some((id) => id === operation.id);
+  [...beforeSignIn, ...ofPopups, ...ofTokens].some((id) => id === operation.id);
 
 /** In place of the first id of a path; a provider's before sign-in is any text. */
 const inPathId =
