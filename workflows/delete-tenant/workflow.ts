@@ -62,10 +62,11 @@ export async function deleteTenant(input: DeleteTenantInput): Promise<DeleteTena
         }
         const reason = reasonOf(error);
         setCurrentDetails(`${describe(name)}: it cannot go on (${reason}).`);
+        // Before the report: an operator may answer it at once.
+        isWoken = false;
         await reports.reportDeletionFailure.executeWithOptions({ summary: `${name}: ${reason}` }, [
           { ...input, step: name, reason },
         ]);
-        isWoken = false;
         await condition(() => isWoken, faultPause);
       }
     }
