@@ -34,7 +34,7 @@ function missingFrom(route: RouteOptions): string[] {
       ? []
       : ['permission']),
     ...(audited ? [] : ['audit']),
-    ...(statuses.some((status) => /^2\d\d$/.test(status)) ? [] : ['response schema']),
+    ...(statuses.some((status) => /^(2\d\d|303)$/.test(status)) ? [] : ['response schema']),
     ...(schema?.operationId === undefined ? ['operationId'] : []),
     ...(creates && !takesKey ? ['idempotency key'] : []),
   ];
