@@ -30,7 +30,10 @@ export interface AuthorizationServers {
   refresh(grant: Grant, refreshToken: string, signal: AbortSignal): Promise<IssuedTokens>;
   /** The grant of a client that acts for itself. @throws AuthorizationFailure */
   clientCredentials(grant: Grant, scope: string | null, signal: AbortSignal): Promise<IssuedTokens>;
-  /** RFC 7009. @returns false if the server has no revocation endpoint @throws AuthorizationFailure */
+  /**
+   * RFC 7009, or the server's own way. @returns false if the server does not revoke tokens of that kind, or none at all
+   * @throws AuthorizationFailure
+   */
   revoke(grant: Grant, token: RevocableToken, signal: AbortSignal): Promise<boolean>;
 }
 

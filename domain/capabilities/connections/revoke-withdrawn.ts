@@ -38,8 +38,9 @@ export async function revokeWithdrawn(
     return false;
   }
   const { grant, tokens, tries } = ending;
-  const done = grant === null || (await revokeAll(parts, grant, { tokens, silent }));
-  if (done || tries >= maxTries) {
+  const outcome = grant === null ? 'not_revocable' : await revokeAll(parts, grant, { tokens, silent });
+  const isDone = outcome === 'revoked' || outcome === 'not_revocable';
+  if (isDone || tries >= maxTries) {
     await parts.unitOfWork.inTenant(tenantId, (em) =>
       em.nativeDelete(Connection, { id, withdrawnAt: { $ne: null } }),
     );
@@ -47,25 +48,35 @@ export async function revokeWithdrawn(
   return true;
 }
 
-/** @returns whether no token is left to revoke */
-async function revokeAll(
+/**
+ * Of all tokens of a connection. `not_revocable`: the authorization server revokes none of them. `refused`: it refused
+ * to revoke at least one of them. `unreachable`: it did not answer, and was asked no further.
+ */
+export type RevocationOutcome = 'revoked' | 'not_revocable' | 'refused' | 'unreachable';
+
+/**
+ * Revokes each token: an authorization server may revoke those of one kind only.
+ * @param silent gets the issuer if it does not answer
+ */
+export async function revokeAll(
   { authorizationServers }: SourceParts,
   grant: Grant,
   { tokens, silent }: { tokens: readonly RevocableToken[]; silent: Set<string> },
-): Promise<boolean> {
-  let done = true;
+): Promise<RevocationOutcome> {
+  let outcome: RevocationOutcome = 'not_revocable';
   for (const token of tokens) {
     try {
-      await authorizationServers.revoke(grant, token, AbortSignal.timeout(revocationMs));
+      const isRevoked = await authorizationServers.revoke(grant, token, AbortSignal.timeout(revocationMs));
+      outcome = isRevoked && outcome === 'not_revocable' ? 'revoked' : outcome;
     } catch (error) {
-      done = false;
       if (error instanceof AuthorizationFailure && error.code === 'unreachable') {
         silent.add(grant.target.issuer);
-        return false;
+        return 'unreachable';
       }
+      outcome = 'refused';
     }
   }
-  return done;
+  return outcome;
 }
 
 /** What a revocation sends. */

@@ -19,7 +19,7 @@ export type DeletionStep = (typeof deletionSteps)[number];
 
 /**
  * Something that other systems hold of the tenant, and whether it was withdrawn there. `not_revocable`: the
- * authorization server has no revocation endpoint, so the tokens end when they expire.
+ * authorization server revokes none of the tokens, so they end when they expire.
  */
 export interface Revocation {
   kind: 'connection';

@@ -1,8 +1,10 @@
-import { AuthorizationFailure } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
-import { openRevocable, type Revocable } from '#domain/capabilities/connections/revoke-withdrawn.ts';
-import { revocationMs } from '#domain/capabilities/connections/revoke-issued.ts';
+import {
+  openRevocable,
+  revokeAll,
+  type Revocable,
+} from '#domain/capabilities/connections/revoke-withdrawn.ts';
 import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
 import type { Revocation } from './deletion-status.ts';
 import { lockDeletion } from './find-deletion.ts';
@@ -64,24 +66,7 @@ async function revokeOne(
     return 'nothing_to_revoke';
   }
   const { grant, tokens } = found;
-  if (silent.has(grant.target.issuer)) {
-    return 'unreachable';
-  }
-  let outcome: Revocation['outcome'] = 'revoked';
-  for (const token of tokens) {
-    try {
-      if (!(await parts.authorizationServers.revoke(grant, token, AbortSignal.timeout(revocationMs)))) {
-        return 'not_revocable';
-      }
-    } catch (error) {
-      if (!(error instanceof AuthorizationFailure) || error.code === 'unreachable') {
-        silent.add(grant.target.issuer);
-        return 'unreachable';
-      }
-      outcome = 'refused';
-    }
-  }
-  return outcome;
+  return silent.has(grant.target.issuer) ? 'unreachable' : revokeAll(parts, grant, { tokens, silent });
 }
 
 /** Tokens that cannot be opened can be revoked by nobody, and hold nothing up. */

@@ -486,7 +486,8 @@ describe('revocations', () => {
     expect(await revokeWithdrawn(parts(), world.tenantId, ids[1]!)).toBe(true);
   });
 
-  it('at the end of a tenant say where the authorization server offers none', async () => {
+  /** What the deletion of the tenant records of one connection. */
+  const outcomeAtTheEnd = async (revoke: AuthorizationServers['revoke']) => {
     const id = await connected(600);
     const deletionId = newId();
     await admin.query(
@@ -494,16 +495,36 @@ describe('revocations', () => {
        values ($1, $2, 'deleting', 'test_cleanup', 'active', $3, now(), 't')`,
       [world.tenantId, deletionId, world.owner.principalId],
     );
-    const without = {
-      ...parts(),
-      authorizationServers: { ...authorizationServers, revoke: async () => false },
-    };
-    await revokeExternal(without, { tenantId: world.tenantId, deletionId }, () => {});
+    const answering = { ...parts(), authorizationServers: { ...authorizationServers, revoke } };
+    await revokeExternal(answering, { tenantId: world.tenantId, deletionId }, () => {});
     const { rows } = await admin.query<{ revocations: { id: string }[] }>(
       'delete from app.tenant_deletions where id = $1 returning revocations',
       [deletionId],
     );
-    expect(rows[0]!.revocations).toContainEqual({ kind: 'connection', id, outcome: 'not_revocable' });
+    return { id, recorded: rows[0]!.revocations };
+  };
+
+  it('at the end of a tenant say where the authorization server offers none', async () => {
+    const { id, recorded } = await outcomeAtTheEnd(async () => false);
+    expect(recorded).toContainEqual({ kind: 'connection', id, outcome: 'not_revocable' });
+  });
+
+  it('at the end of a tenant include the access token where no refresh token can be revoked', async () => {
+    const asked: string[] = [];
+    const { id, recorded } = await outcomeAtTheEnd(async (_grant, { kind }) => {
+      asked.push(kind);
+      return kind === 'access_token';
+    });
+    expect(asked).toEqual(['refresh_token', 'access_token']);
+    expect(recorded).toContainEqual({ kind: 'connection', id, outcome: 'revoked' });
+  });
+
+  it('at the end of a tenant say that a token was refused, whatever else was revoked', async () => {
+    const { id, recorded } = await outcomeAtTheEnd(async (_grant, { kind }) => {
+      if (kind === 'refresh_token') throw new AuthorizationFailure('client_rejected', { sent: true });
+      return true;
+    });
+    expect(recorded).toContainEqual({ kind: 'connection', id, outcome: 'refused' });
   });
 
   it('are listed for a few connections of each tenant at once', async () => {
