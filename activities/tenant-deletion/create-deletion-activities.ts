@@ -53,7 +53,7 @@ export function createDeletionActivities(deps: DeletionDependencies) {
     revokeExternal: (ref: DeletionRef) =>
       keepAlive(async () => {
         await enterStep(unitOfWork, ref, 'revoking');
-        await revokeExternal(deps, ref, () => {});
+        await revokeExternal(deps, ref);
       }),
     takeStock: (ref: DeletionRef) =>
       keepAlive(async () => {

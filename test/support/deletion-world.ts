@@ -91,7 +91,7 @@ export async function openDeletionWorld(): Promise<DeletionWorld> {
       await haltTenant(unitOfWork, ref.tenantId);
       await world.begin(ref);
       await stopWork({ unitOfWork, workflows: noWorkflows }, ref.tenantId, { force: true });
-      await revokeExternal({ unitOfWork, secrets, authorizationServers }, ref, () => {});
+      await revokeExternal({ unitOfWork, secrets, authorizationServers }, ref);
       await takeStock({ ...parts, prover }, ref);
       for (let pass = 1; ; pass += 1) {
         await world.erase(ref);

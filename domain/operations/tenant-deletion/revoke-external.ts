@@ -16,15 +16,17 @@ const totalMs = 300_000;
 /**
  * Revokes the tokens of a tenant's connections at their authorization servers, as far as these answer, and records each
  * outcome. Safe to repeat: a recorded connection is left alone.
- * @param beat called after each connection
  */
 export async function revokeExternal(
   parts: SourceParts,
   { tenantId, deletionId }: { tenantId: string; deletionId: string },
-  beat: () => void,
 ): Promise<void> {
   const until = performance.now() + totalMs;
   const silent = new Set<string>();
+  const recorded = await parts.unitOfWork.inTenant(tenantId, async (em) => {
+    const { revocations } = await lockDeletion(em, deletionId);
+    return new Set(revocations.map(({ id }) => id));
+  });
   let after: string | null = null;
   for (;;) {
     const page: Pick<Connection, 'id'>[] = await parts.unitOfWork.inTenant(tenantId, (em) =>
@@ -36,16 +38,11 @@ export async function revokeExternal(
     );
     for (const { id } of page) {
       after = id;
-      const known = await parts.unitOfWork.inTenant(tenantId, async (em) => {
-        const { revocations } = await lockDeletion(em, deletionId);
-        return revocations.some((done) => done.id === id);
-      });
-      if (!known) {
+      if (!recorded.has(id)) {
         const outcome =
           performance.now() > until ? 'unreachable' : await revokeOne(parts, { tenantId, id }, silent);
         await record(parts, { tenantId, deletionId }, { kind: 'connection', id, outcome });
       }
-      beat();
     }
     if (page.length < pageSize) {
       return;

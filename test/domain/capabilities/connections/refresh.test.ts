@@ -496,7 +496,7 @@ describe('revocations', () => {
       [world.tenantId, deletionId, world.owner.principalId],
     );
     const answering = { ...parts(), authorizationServers: { ...authorizationServers, revoke } };
-    await revokeExternal(answering, { tenantId: world.tenantId, deletionId }, () => {});
+    await revokeExternal(answering, { tenantId: world.tenantId, deletionId });
     const { rows } = await admin.query<{ revocations: { id: string }[] }>(
       'delete from app.tenant_deletions where id = $1 returning revocations',
       [deletionId],
