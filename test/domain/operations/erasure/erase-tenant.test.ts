@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { countRemaining } from '#domain/operations/erasure/count-remaining.ts';
 import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
 import {
   addTables,
@@ -70,7 +69,9 @@ describe('the erasure of a tenant with rows in every table', () => {
     expect(before.clean).toBe(false);
     const root = { kind: 'tenant', tenantId: gone.tenantId } as const;
     const plan = await world.plan(gone.tenantId);
-    expect(await countRemaining(world.purge, root, plan)).toEqual(gone.counts);
+    const deleted = plan.filter(({ kind }) => kind === 'delete');
+    const counted = deleted.map(({ table }) => [table, before.tables[`public.${table}`]]);
+    expect(Object.fromEntries(counted)).toEqual(gone.counts);
     for (const table of laterTables) expect(gone.counts[table]).toBeGreaterThan(0);
     await world.erase(gone.tenantId);
     expect(await remaining(gone.tenantId)).toEqual([]);
