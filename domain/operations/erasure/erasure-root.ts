@@ -15,6 +15,8 @@ export interface ErasureStep {
   kind: 'truncate' | 'unlink' | 'delete';
   /** The table, or the partition of a `truncate`; in the schema `public`. */
   table: string;
+  /** The table under which the rows are counted: that of a partition. */
+  countedAs: string;
   /** The columns that order the rows within a tenant, each with its SQL type. Empty: the tenant has one row at most. */
   key: readonly KeyColumn[];
   /** Of an `unlink`: the columns that are set to null. */

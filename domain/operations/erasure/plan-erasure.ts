@@ -12,10 +12,11 @@ export async function planErasure(em: EntityManager, _root: ErasureRoot): Promis
   const { tables, unlinked, selfReferring } = orderTables(catalogue);
   const keys = new Map(catalogue.tables.map(({ name, key }) => [name, key]));
   const keyOf = (table: string) => keys.get(table) ?? [];
-  const truncations = catalogue.tables.flatMap(({ partitions }) =>
+  const truncations = catalogue.tables.flatMap(({ name, partitions }) =>
     partitions.map((table) => ({
       kind: 'truncate' as const,
       table,
+      countedAs: name,
       key: [],
       clears: [],
       selfReferences: [],
@@ -24,6 +25,7 @@ export async function planErasure(em: EntityManager, _root: ErasureRoot): Promis
   const unlinks = unlinked.map(({ child, nullable }) => ({
     kind: 'unlink' as const,
     table: child,
+    countedAs: child,
     key: keyOf(child),
     clears: nullable,
     selfReferences: [],
@@ -31,6 +33,7 @@ export async function planErasure(em: EntityManager, _root: ErasureRoot): Promis
   const deletions = tables.map((table) => ({
     kind: 'delete' as const,
     table,
+    countedAs: table,
     key: keyOf(table),
     clears: [],
     selfReferences: selfReferring.filter(({ child }) => child === table).map(({ pairs }) => pairs),

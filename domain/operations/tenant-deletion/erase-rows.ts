@@ -158,9 +158,8 @@ async function eraseUnreferred(
 /** In the transaction of the batch: a certificate counts what was committed, once. */
 async function note(em: EntityManager, deletionId: string, step: ErasureStep, rows: number): Promise<void> {
   await noteIn(em, deletionId, (deletion) => {
-    const table = tableOf(step.table, Object.keys(deletion.counted ?? {}));
-    deletion.tableName = table;
-    addErased(deletion, table, rows);
+    deletion.tableName = step.countedAs;
+    addErased(deletion, step.countedAs, rows);
   });
 }
 
@@ -170,10 +169,4 @@ function addErased(deletion: TenantDeletion, table: string, rows: number): void 
     deletion.rowsDone += rows;
     deletion.erased = { ...deletion.erased, [table]: (own(deletion.erased, table) ?? 0) + rows };
   }
-}
-
-/** The table of a partition, whose name begins with that of its table. */
-function tableOf(name: string, tables: readonly string[]): string {
-  const parents = tables.filter((table) => name.startsWith(`${table}_`));
-  return tables.includes(name) ? name : (parents.toSorted((a, b) => b.length - a.length)[0] ?? name);
 }

@@ -73,6 +73,8 @@ describe('a deletion', () => {
     // One row is erased with the reference to it, and counted where it was.
     expect(rows!.rows_before['messages']).toBe(before['messages']);
     expect(rows!.rows_erased['messages']).toBe(before['messages']);
+    // Rows of partitions count under their table.
+    expect(Object.keys(before)).toEqual(expect.arrayContaining(Object.keys(rows!.rows_erased)));
     expect(await eventsIn(platformTenantId, 'system.tenant_deletion%')).toContain(
       'system.tenant_deletion_completed',
     );
