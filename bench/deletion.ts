@@ -95,7 +95,6 @@ try {
   await plainClient.query(`select set_config('app.tenant_id', $1, false)`, [plain.tenantId]);
   const watcher = await connect(database.adminUrl);
   undo.push(() => watcher.end());
-  const root = { kind: 'tenant', tenantId: ours.tenantId } as const;
   const beside: number[] = [];
   let oursMs = 0;
   let plainMs = 0;
@@ -107,7 +106,7 @@ try {
     const locks = watchLocks(watcher, 'platform');
     const begun = performance.now();
     for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-      ({ cursor } = await eraseBatch(world.purge, root, step, { cursor }));
+      ({ cursor } = await eraseBatch(world.purge, ours.tenantId, step, { cursor }));
     }
     oursMs += performance.now() - begun;
     isOver = true;
@@ -125,7 +124,7 @@ try {
     plainLongest.push(await locks.end());
     await reads;
   };
-  for (const [n, step] of (await world.plan(ours.tenantId)).entries()) {
+  for (const [n, step] of (await world.plan()).entries()) {
     const turns = n % 2 === 0 ? [eraseStep, deleteStep] : [deleteStep, eraseStep];
     for (const turn of turns) await turn(step);
     if (n % 20 === 0) say(step.name);

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { ErasureStep } from '#domain/operations/erasure/erasure-root.ts';
+import type { ErasureStep } from '#domain/operations/erasure/erasure-step.ts';
 
 const batchRows = 1_000;
 

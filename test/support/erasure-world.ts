@@ -3,7 +3,7 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Client } from 'pg';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
-import type { ErasureRoot, ErasureStep } from '#domain/operations/erasure/erasure-root.ts';
+import type { ErasureStep } from '#domain/operations/erasure/erasure-step.ts';
 import { planErasure } from '#domain/operations/erasure/plan-erasure.ts';
 import { verifyErasure, type Verification } from '#domain/operations/erasure-proof/verify-erasure.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
@@ -20,7 +20,7 @@ export interface ErasureWorld {
   admin: Client;
   /** As the purge role. */
   purge: UnitOfWork;
-  plan(tenantId: string): Promise<ErasureStep[]>;
+  plan(): Promise<ErasureStep[]>;
   /** Erases a tenant from the first step to the last; `between` runs before each batch. */
   erase(tenantId: string, between?: (step: ErasureStep) => Promise<void>): Promise<void>;
   verify(tenantId: string, sampleIds?: string[]): Promise<Verification>;
@@ -33,19 +33,18 @@ export async function openErasureWorld(server?: ProvidedPostgres): Promise<Erasu
   const orm: MikroORM = createOrm({ url: database.purgeUrl, statementTimeoutMs: 10_000 });
   const purge = new UnitOfWork(orm);
   const admin = await connect(database.adminUrl);
-  const rootOf = (tenantId: string): ErasureRoot => ({ kind: 'tenant', tenantId });
-  const plan = (tenantId: string) => purge.acrossTenants((em) => planErasure(em, rootOf(tenantId)));
+  const plan = () => purge.acrossTenants(planErasure);
   return {
     database,
     admin,
     purge,
     plan,
     async erase(tenantId, between) {
-      for (const step of await plan(tenantId)) {
+      for (const step of await plan()) {
         let cursor: string | null = null;
         do {
           await between?.(step);
-          ({ cursor } = await eraseBatch(purge, rootOf(tenantId), step, { cursor }));
+          ({ cursor } = await eraseBatch(purge, tenantId, step, { cursor }));
         } while (cursor !== null);
       }
     },

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { ErasureStep } from './erasure-root.ts';
+import type { ErasureStep } from './erasure-step.ts';
 import { quoted } from './quoted.ts';
 
 /** The SQL of a step: rows of one table, of one tenant, in the order of the primary key. */

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { firstPlace, readPlace, writePlace, type Place } from './batch-place.ts';
-import type { ErasureRoot, ErasureStep } from './erasure-root.ts';
+import type { ErasureStep } from './erasure-step.ts';
 import { isReferred, isTimeout } from './sql-states.ts';
 import { BatchRows } from './batch-rows.ts';
 import { emptyPartition, type AlsoWritten } from './empty-partition.ts';
@@ -30,18 +30,18 @@ export interface ErasedBatch {
  */
 export async function eraseBatch(
   purge: UnitOfWork,
-  root: ErasureRoot,
+  tenantId: string,
   step: ErasureStep,
   { cursor, also = async () => {} }: BatchPlace,
 ): Promise<ErasedBatch> {
   if (step.kind === 'truncate') {
-    return { rows: await emptyPartition(purge, root.tenantId, step.table, also), cursor: null };
+    return { rows: await emptyPartition(purge, tenantId, step.table, also), cursor: null };
   }
   let place = cursor === null ? firstPlace : readPlace(cursor);
   for (let leaves = false; ;) {
     try {
-      const batch = await purge.inTenant(root.tenantId, async (em) => {
-        const erased = await eraseRows(em, root, { step, place, leaves });
+      const batch = await purge.inTenant(tenantId, async (em) => {
+        const erased = await eraseRows(em, tenantId, { step, place, leaves });
         await also(em, erased.rows);
         return erased;
       });
@@ -79,7 +79,7 @@ function nextCursor(place: Place, { rows, last, tookMs }: Erased): string | null
 
 async function eraseRows(
   em: EntityManager,
-  { tenantId }: ErasureRoot,
+  tenantId: string,
   { step, place, leaves }: { step: ErasureStep; place: Place; leaves: boolean },
 ): Promise<Erased> {
   const { after, size } = place;

@@ -1,13 +1,14 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { ErasureRoot, ErasureStep } from './erasure-root.ts';
+import type { ErasureStep } from './erasure-step.ts';
 import { orderTables } from './order-tables.ts';
 import { readCatalogue } from './read-catalogue.ts';
 
 /**
- * The steps that erase everything of the root, in their order, from the database's own catalogue. Partitions of one
- * tenant are emptied first, then the foreign keys of cycles are cleared, then rows are deleted, referring ones first.
+ * The steps that erase everything of a tenant, and last the tenant itself, in their order, from the database's own
+ * catalogue. Partitions of one tenant are emptied first, then the foreign keys of cycles are cleared, then rows are
+ * deleted, referring ones first.
  */
-export async function planErasure(em: EntityManager, _root: ErasureRoot): Promise<ErasureStep[]> {
+export async function planErasure(em: EntityManager): Promise<ErasureStep[]> {
   const catalogue = await readCatalogue(em);
   const { tables, unlinked, selfReferring } = orderTables(catalogue);
   const keys = new Map(catalogue.tables.map(({ name, key }) => [name, key]));

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { KeyColumn } from './erasure-root.ts';
+import type { KeyColumn } from './erasure-step.ts';
 
 /** A table with a column `tenant_id`; partitions belong to their table. */
 export interface TenantTable {

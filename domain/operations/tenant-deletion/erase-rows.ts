@@ -4,7 +4,7 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { VerifierFailure } from '#domain/operations/erasure-proof/verifier-failure.ts';
 import { destroyDataKey } from '#domain/operations/erasure/destroy-data-key.ts';
 import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
-import type { ErasureStep } from '#domain/operations/erasure/erasure-root.ts';
+import type { ErasureStep } from '#domain/operations/erasure/erasure-step.ts';
 import { planErasure } from '#domain/operations/erasure/plan-erasure.ts';
 import { isReferred } from '#domain/operations/erasure/sql-states.ts';
 import { lockDeletion } from './find-deletion.ts';
@@ -43,8 +43,7 @@ export async function takeStock(
   if (own(tables, 'public.tenants') !== 1) {
     throw new VerifierFailure('verifier_blind', 'The verifier does not see the tenant that is to be erased.');
   }
-  const root = { kind: 'tenant', tenantId: ref.tenantId } as const;
-  const plan = await purge.inTenant(ref.tenantId, (em) => planErasure(em, root));
+  const plan = await purge.inTenant(ref.tenantId, planErasure);
   const counted = countsOf(plan, tables);
   const stock = await unitOfWork.inTenant(ref.tenantId, (em) => readStock(em, ref.tenantId));
   await changeDeletion(unitOfWork, ref, (deletion) => {
@@ -106,8 +105,7 @@ export async function eraseRows(
   ref: DeletionRef,
   { from, mayGoOn, reached }: ErasurePass,
 ): Promise<ErasurePlace | null> {
-  const root = { kind: 'tenant', tenantId: ref.tenantId } as const;
-  const plan = await parts.purge.inTenant(ref.tenantId, (em) => planErasure(em, root));
+  const plan = await parts.purge.inTenant(ref.tenantId, planErasure);
   let at =
     from === null
       ? 0
@@ -145,7 +143,7 @@ async function eraseUnreferred(
         await note(em, deletionId, step, rows);
       }
     };
-    const batch = await eraseBatch(purge, { kind: 'tenant', tenantId }, step, { cursor, also });
+    const batch = await eraseBatch(purge, tenantId, step, { cursor, also });
     return unlinks ? { ...batch, rows: 0 } : batch;
   } catch (error) {
     if (isReferred(error)) {

@@ -67,8 +67,7 @@ describe('the erasure of a tenant with rows in every table', () => {
     const others = await checksumWithout(world.admin, gone.tenantId);
     const before = await world.verify(gone.tenantId);
     expect(before.clean).toBe(false);
-    const root = { kind: 'tenant', tenantId: gone.tenantId } as const;
-    const plan = await world.plan(gone.tenantId);
+    const plan = await world.plan();
     const deleted = plan.filter(({ kind }) => kind === 'delete');
     const counted = deleted.map(({ table }) => [table, before.tables[`public.${table}`]]);
     expect(Object.fromEntries(counted)).toEqual(gone.counts);
@@ -84,21 +83,23 @@ describe('the erasure of a tenant with rows in every table', () => {
     expect(dump).toContain(canaryOf(kept.tenantId));
     // Repeated, it finds nothing to do.
     for (const step of plan) {
-      expect(await eraseBatch(world.purge, root, step, { cursor: null })).toEqual({ rows: 0, cursor: null });
+      expect(await eraseBatch(world.purge, gone.tenantId, step, { cursor: null })).toEqual({
+        rows: 0,
+        cursor: null,
+      });
     }
   });
 
   it('goes on where a kill stopped it, with its cursor or without', async () => {
     const gone = await filled(40);
     const others = await checksumWithout(world.admin, gone.tenantId);
-    const root = { kind: 'tenant', tenantId: gone.tenantId } as const;
     let kills = 0;
-    for (const [n, step] of (await world.plan(gone.tenantId)).entries()) {
+    for (const [n, step] of (await world.plan()).entries()) {
       let cursor: string | null = null;
       for (let batch = 0; ; batch += 1) {
         const killed = batch === 0 && n % 4 === 0 ? killSessions() : undefined;
         try {
-          ({ cursor } = await eraseBatch(world.purge, root, step, { cursor }));
+          ({ cursor } = await eraseBatch(world.purge, gone.tenantId, step, { cursor }));
           if (cursor === null) break;
         } catch {
           kills += 1;
@@ -131,11 +132,10 @@ describe('a batch', () => {
       ['slow'],
     );
     await world.admin.query('insert into slow select $1, n from generate_series(1, 20) n', [tenantId]);
-    const root = { kind: 'tenant', tenantId } as const;
-    const step = (await world.plan(tenantId)).find(({ table }) => table === 'slow')!;
+    const step = (await world.plan()).find(({ table }) => table === 'slow')!;
     const sizes: number[] = [];
     for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-      const batch = await eraseBatch(world.purge, root, step, { cursor });
+      const batch = await eraseBatch(world.purge, tenantId, step, { cursor });
       sizes.push(batch.rows);
       cursor = batch.cursor;
     }
@@ -151,11 +151,10 @@ describe('a batch', () => {
       `insert into notified_periods (tenant_id, key) select $1, n::text from generate_series(1, 3000) n`,
       [tenantId],
     );
-    const root = { kind: 'tenant', tenantId } as const;
-    const step = (await world.plan(tenantId)).find(({ name }) => name === 'delete notified_periods')!;
+    const step = (await world.plan()).find(({ name }) => name === 'delete notified_periods')!;
     const sizes: number[] = [];
     for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-      const batch = await eraseBatch(world.purge, root, step, { cursor });
+      const batch = await eraseBatch(world.purge, tenantId, step, { cursor });
       sizes.push(batch.rows);
       cursor = batch.cursor;
     }
@@ -173,9 +172,8 @@ describe('a partition', () => {
   const rowsIn = async (partition: string) =>
     (await world.admin.query<{ n: number }>(`select count(*)::int as n from ${partition}`)).rows[0]!.n;
   const empty = async (tenantId: string) => {
-    const root = { kind: 'tenant', tenantId } as const;
-    const step = (await world.plan(tenantId)).find(({ name }) => name === 'truncate stream_runs_default')!;
-    return eraseBatch(world.purge, root, step, { cursor: null });
+    const step = (await world.plan()).find(({ name }) => name === 'truncate stream_runs_default')!;
+    return eraseBatch(world.purge, tenantId, step, { cursor: null });
   };
 
   it('that holds one tenant alone is emptied at once, and another is not touched', async () => {

@@ -1,9 +1,3 @@
-/** What is erased: everything that belongs to it, and it itself last. */
-export interface ErasureRoot {
-  kind: 'tenant';
-  tenantId: string;
-}
-
 /** One pass over one table. Plain JSON: it may travel through a workflow. */
 export interface ErasureStep {
   /** Unique in its plan, such as `delete messages`, for progress and logs. */
