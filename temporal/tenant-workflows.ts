@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { workflows, workflowIdOf, type WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
 import type { TenantWorkflows } from '#domain/operations/tenant-deletion/tenant-workflows.ts';
 import { createInspector } from './inspector.ts';
+import { isUnknown } from './is-unknown.ts';
 import { sendCancel } from './send-message.ts';
 
 /** Deletions are done by the server in the background; its list follows within seconds. */
@@ -50,9 +51,7 @@ export function createTenantWorkflows(
       return open;
     },
     cancel: (workflowId) => sendCancel(client, { workflowId }),
-    terminate: async (workflowId, reason) => {
-      await ignoreGone(client.workflow.getHandle(workflowId).terminate(reason));
-    },
+    terminate: (workflowId) => ignoreGone(client.workflow.getHandle(workflowId).terminate('tenant deleted')),
     deleteClosed: async (tenantId) => {
       const deleted = new Set<string>();
       const end = performance.now() + deletingMs;
@@ -106,14 +105,8 @@ async function ignoreGone(work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    const isGone =
-      error instanceof WorkflowNotFoundError ||
-      (error instanceof Error && 'code' in error && error.code === grpcNotFound);
-    if (!isGone) {
+    if (!isUnknown(error)) {
       throw error;
     }
   }
 }
-
-/** The status code of gRPC. */
-const grpcNotFound = 5;

@@ -1,17 +1,11 @@
-import {
-  isGrpcServiceError,
-  WorkflowNotFoundError,
-  type Client,
-  type WorkflowExecutionDescription,
-} from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { PendingStep, WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
 import { historyToJson } from './history-json.ts';
+import { isUnknown } from './is-unknown.ts';
 
 /** A caller waits for the answer. */
 const answerWithinMs = 5_000;
-/** The status code of gRPC. */
-const grpcNotFound = 5;
 
 type RawStep = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
@@ -59,15 +53,6 @@ async function asked<T>(client: Client, question: () => Promise<T>): Promise<T |
       { cause: error },
     );
   }
-}
-
-/** The client translates this error for some calls only. */
-function isUnknown(error: unknown): boolean {
-  if (error instanceof WorkflowNotFoundError) {
-    return true;
-  }
-  const { code }: { code: number | null } = isGrpcServiceError(error) ? error : { code: null };
-  return code === grpcNotFound;
 }
 
 function toStep(step: RawStep): PendingStep {

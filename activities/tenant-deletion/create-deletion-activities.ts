@@ -70,7 +70,7 @@ export function createDeletionActivities(deps: DeletionDependencies) {
       keepAlive(async () => {
         await enterStep(unitOfWork, ref, 'deleting_histories');
         for (const workflowId of await workflows.listOpen(ref.tenantId, historyPage)) {
-          await workflows.terminate(workflowId, 'tenant deleted');
+          await workflows.terminate(workflowId);
         }
         const deleted = await workflows.deleteClosed(ref.tenantId);
         await changeDeletion(unitOfWork, ref, (deletion) => {

@@ -30,7 +30,7 @@ export async function stopWork(
   const end = async (ids: readonly string[]) => {
     const open = await workflows.openOf(ids);
     for (const workflowId of open) {
-      await (force ? workflows.terminate(workflowId, 'tenant deleted') : workflows.cancel(workflowId));
+      await (force ? workflows.terminate(workflowId) : workflows.cancel(workflowId));
     }
     return open.length;
   };

@@ -7,7 +7,7 @@ export interface TenantWorkflows {
   /** Does nothing if the workflow is not running. */
   cancel(workflowId: string): Promise<void>;
   /** Ends a workflow that does not end on a cancel, without its code. */
-  terminate(workflowId: string, reason: string): Promise<void>;
+  terminate(workflowId: string): Promise<void>;
   /** Deletes all listed histories, and goes on until none is listed or the list no longer changes. @returns how many there were */
   deleteClosed(tenantId: string): Promise<number>;
   /** How many Temporal lists, open and closed. */
