@@ -1,7 +1,7 @@
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
-import { Tenant } from '#domain/workspace/tenants/tenant.entity.ts';
+import { tenantExists } from '#domain/workspace/tenants/tenant-exists.ts';
 import type { DeletionStep } from './deletion-status.ts';
 import { lockDeletion } from './find-deletion.ts';
 import type { DeletionRef } from './progress.ts';
@@ -55,7 +55,7 @@ export async function recordForOperators(
   },
 ): Promise<void> {
   await unitOfWork.inTenant(platformTenantId, async (em) => {
-    if ((await em.count(Tenant, { id: platformTenantId }, { filters: false })) === 0) {
+    if (!(await tenantExists(em, platformTenantId))) {
       return;
     }
     await recordEvent(

@@ -5,7 +5,7 @@ import { crossTenantPermissions } from '#domain/foundation/access/permissions.ts
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { Tenant } from './tenant.entity.ts';
+import { tenantExists } from './tenant-exists.ts';
 
 /**
  * Runs one use case in another tenant for an operator of the platform, under that tenant's row-level security. Of the
@@ -14,7 +14,11 @@ import { Tenant } from './tenant.entity.ts';
  * @throws `tenant_not_found`, for callers other than operators the same as for an unknown tenant
  */
 export async function actInTenant<T>(
-  deps: { unitOfWork: UnitOfWork; secrets: Secrets; isKnown?: (em: EntityManager) => Promise<boolean> },
+  deps: {
+    unitOfWork: UnitOfWork;
+    secrets: Secrets;
+    isKnown?: (em: EntityManager, tenantId: string) => Promise<boolean>;
+  },
   operator: Caller,
   tenantId: string,
   work: (ctx: Context) => Promise<T>,
@@ -22,10 +26,9 @@ export async function actInTenant<T>(
   if (!operator.isPlatform) {
     throw notFound('tenant_not_found');
   }
-  const exists = async (em: EntityManager) =>
-    (await em.count(Tenant, { id: tenantId }, { filters: false })) > 0;
+  const isKnown = deps.isKnown ?? tenantExists;
   return deps.unitOfWork.inTenant(tenantId, async (em) => {
-    if (!(await (deps.isKnown ?? exists)(em))) {
+    if (!(await isKnown(em, tenantId))) {
       throw notFound('tenant_not_found');
     }
     const granted = new Set(
