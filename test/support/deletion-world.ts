@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
+import { isLockTimeout } from '#domain/foundation/persistence/sql-state.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { verifyErasure } from '#domain/operations/erasure-proof/verify-erasure.ts';
 import { certify } from '#domain/operations/tenant-deletion/certify.ts';
@@ -110,8 +111,4 @@ export async function openDeletionWorld(): Promise<DeletionWorld> {
     },
   };
   return world;
-}
-
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '55P03';
 }

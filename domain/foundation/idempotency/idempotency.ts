@@ -1,6 +1,7 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { canonicalJson, sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { isLockTimeout } from '#domain/foundation/persistence/sql-state.ts';
 
 /** A caller's promise that repeats of a request are the same request. Stored for 24 hours. */
 export interface IdempotentRequest {
@@ -84,8 +85,4 @@ async function insertOrWait(ctx: Context, values: string[]): Promise<boolean> {
     }
     throw error;
   }
-}
-
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '55P03';
 }

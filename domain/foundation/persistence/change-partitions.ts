@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { isLockTimeout } from './sql-state.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 /** Every statement that queues behind a partition change waits as long as the change itself. */
@@ -32,13 +33,4 @@ export async function changePartitions<T>(
     }
   }
   return null;
-}
-
-function isLockTimeout(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && cause.code === '55P03') {
-      return true;
-    }
-  }
-  return false;
 }
