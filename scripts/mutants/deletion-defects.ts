@@ -24,7 +24,7 @@ export const deletionDefects: readonly Defect[] = [
   {
     name: 'a certificate of an erasure that was not clean',
     file: 'domain/operations/tenant-deletion/certify.ts',
-    replace: [['proof == null || !isClean(proof)', 'proof == null']],
+    replace: [['proof == null || !foundNothing(proof)', 'proof == null']],
     test: life,
     caughtBy: 'is certified by nobody while a verifier finds something',
   },

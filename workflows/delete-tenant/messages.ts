@@ -4,6 +4,7 @@ import type { DeletionStatus } from '#domain/operations/tenant-deletion/deletion
 import type { DeletionStep } from '#domain/operations/tenant-deletion/deletion-status.ts';
 import type { ErasurePlace } from '#domain/operations/tenant-deletion/erase-rows.ts';
 import type { DeletionRef } from '#domain/operations/tenant-deletion/progress.ts';
+import type { Proven } from '#domain/operations/tenant-deletion/prove-erasure.ts';
 
 export type { DeleteTenantInput } from '#domain/foundation/durable/workflow-inputs.ts';
 
@@ -30,11 +31,7 @@ export interface EraseResult {
   rows: number;
 }
 
-export interface VerifyResult {
-  clean: boolean;
-  /** Tables, or `workflows`, where something is left. */
-  left: string[];
-}
+export type VerifyResult = Proven;
 
 export interface FaultInput extends DeletionRef {
   step: DeletionStep;

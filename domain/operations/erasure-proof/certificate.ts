@@ -46,9 +46,8 @@ export const certificateSchema = z.strictObject({
 
 export type Certificate = z.infer<typeof certificateSchema>;
 
-/** Whether its verification counted 0 everywhere. */
-export function foundNothing({ verification }: Certificate): boolean {
-  const { tables, shared, bytes, workflows } = verification;
+/** Whether a verification counted 0 everywhere. */
+export function foundNothing({ tables, shared, bytes, workflows }: Certificate['verification']): boolean {
   return [...Object.values(tables), ...Object.values(shared), bytes, workflows].every((count) => count === 0);
 }
 

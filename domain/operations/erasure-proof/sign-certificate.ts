@@ -8,7 +8,7 @@ import { certificateSchema, foundNothing, type Certificate, type SignedCertifica
  */
 export function signCertificate(certificate: Certificate, privateKey: KeyObject): SignedCertificate {
   const parsed = certificateSchema.parse(certificate);
-  if (!foundNothing(parsed)) throw new Error('Nothing is certified while something is left.');
+  if (!foundNothing(parsed.verification)) throw new Error('Nothing is certified while something is left.');
   const publicKey = publicKeyText(privateKey);
   return {
     certificate: parsed,

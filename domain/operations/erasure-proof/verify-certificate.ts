@@ -32,7 +32,7 @@ export function verifyCertificate(file: string, publicKey: string): CertificateC
     key,
     Buffer.from(signature.value, 'base64url'),
   );
-  if (signed && !foundNothing(certificate)) {
+  if (signed && !foundNothing(certificate.verification)) {
     return { valid: false, reason: 'It says that something was left.' };
   }
   return signed

@@ -1,7 +1,7 @@
 import { own } from '#domain/foundation/kernel/own.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import type { Certificate } from '#domain/operations/erasure-proof/certificate.ts';
+import { foundNothing, type Certificate } from '#domain/operations/erasure-proof/certificate.ts';
 import { signCertificate } from '#domain/operations/erasure-proof/sign-certificate.ts';
 import { buryTenant } from '#domain/operations/erasure-proof/tombstone.ts';
 import { VerifierFailure } from '#domain/operations/erasure-proof/verifier-failure.ts';
@@ -48,7 +48,7 @@ export async function certify(parts: CertifyParts, ref: DeletionRef): Promise<vo
 /** @throws unless a verifier found nothing */
 function describe(deletion: TenantDeletion, now: Date, softwareVersion: string): Certificate {
   const { proof, counted } = deletion;
-  if (proof == null || !isClean(proof)) {
+  if (proof == null || !foundNothing(proof)) {
     throw new Error('Nothing is certified that no verifier has found erased.');
   }
   if (counted == null) {
@@ -76,10 +76,6 @@ function describe(deletion: TenantDeletion, now: Date, softwareVersion: string):
     event_chain: deletion.eventChain ?? null,
     verification: proof,
   };
-}
-
-function isClean({ tables, shared, bytes, workflows }: Certificate['verification']): boolean {
-  return [...Object.values(tables), ...Object.values(shared), bytes, workflows].every((count) => count === 0);
 }
 
 /** A table that was not counted, and ids that were not looked for, prove nothing. @throws VerifierFailure */
