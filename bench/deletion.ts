@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
+import type { ErasureStep } from '#domain/operations/erasure/erasure-step.ts';
 import { openErasureWorld } from '#test/support/erasure-world.ts';
 import { masterKey } from '#test/support/stack.ts';
 import { raisedLimits } from '#test/support/raised-limits.ts';
@@ -33,6 +33,24 @@ const scale = scaleOf(process.env, values.quick);
 const startedAt = performance.now();
 const say = (line: string) =>
   void process.stderr.write(`${Math.round((performance.now() - startedAt) / 1_000)} s  ${line}\n`);
+
+/** One of the two ways to erase a tenant, with what was measured meanwhile. */
+interface Side {
+  /** The name of its sessions. */
+  application: string;
+  erase: (step: ErasureStep) => Promise<unknown>;
+  ms: number;
+  longestLockMs: number;
+  /** Reads of other tenants, in milliseconds. */
+  beside: number[];
+}
+const sideOf = (application: string, erase: Side['erase']): Side => ({
+  application,
+  erase,
+  ms: 0,
+  longestLockMs: 0,
+  beside: [],
+});
 
 const folder = mkdtempSync(join(tmpdir(), 'platform-deletion-'));
 const postgres = await startPostgres({
@@ -95,38 +113,22 @@ try {
   await plainClient.query(`select set_config('app.tenant_id', $1, false)`, [plain.tenantId]);
   const watcher = await connect(database.adminUrl);
   undo.push(() => watcher.end());
-  const beside: number[] = [];
-  let oursMs = 0;
-  let plainMs = 0;
-  const longest: number[] = [];
-  const plainLongest: number[] = [];
-  const eraseStep = async (step: Parameters<typeof eraseBatch>[2]) => {
+  const byErasure = sideOf('platform', (step) => world.eraseStep(step, ours.tenantId));
+  const byPlainSql = sideOf('', (step) => deletePlainly(plainClient, plain.tenantId, step));
+  const eraseStep = async (side: Side, step: ErasureStep) => {
     let isOver = false;
     const reads = measureReads(gatewayUrl, others, () => isOver);
-    const locks = watchLocks(watcher, 'platform');
+    const locks = watchLocks(watcher, side.application);
     const begun = performance.now();
-    for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-      ({ cursor } = await eraseBatch(world.purge, ours.tenantId, step, { cursor }));
-    }
-    oursMs += performance.now() - begun;
+    await side.erase(step);
+    side.ms += performance.now() - begun;
     isOver = true;
-    longest.push(await locks.end());
-    beside.push(...(await reads));
-  };
-  const deleteStep = async (step: Parameters<typeof eraseBatch>[2]) => {
-    let isOver = false;
-    const reads = measureReads(gatewayUrl, others, () => isOver);
-    const locks = watchLocks(watcher, '');
-    const begun = performance.now();
-    await deletePlainly(plainClient, plain.tenantId, step);
-    plainMs += performance.now() - begun;
-    isOver = true;
-    plainLongest.push(await locks.end());
-    await reads;
+    side.longestLockMs = Math.max(side.longestLockMs, await locks.end());
+    side.beside.push(...(await reads));
   };
   for (const [n, step] of (await world.plan()).entries()) {
-    const turns = n % 2 === 0 ? [eraseStep, deleteStep] : [deleteStep, eraseStep];
-    for (const turn of turns) await turn(step);
+    const turns = n % 2 === 0 ? [byErasure, byPlainSql] : [byPlainSql, byErasure];
+    for (const side of turns) await eraseStep(side, step);
     if (n % 20 === 0) say(step.name);
     await sleep(0);
   }
@@ -134,8 +136,9 @@ try {
     const { clean } = await world.verify(tenantId);
     if (!clean) throw new Error('Something of a tenant is left.');
   }
-  const lockMs = Math.max(...longest);
-  plainLockMs = Math.max(...plainLongest);
+  const { ms: oursMs, longestLockMs: lockMs, beside } = byErasure;
+  const { ms: plainMs } = byPlainSql;
+  plainLockMs = byPlainSql.longestLockMs;
   const p99 = (times: readonly number[]) => percentile(times, 0.99);
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   verdicts.push(

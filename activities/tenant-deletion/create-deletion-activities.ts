@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
 import { certify } from '#domain/operations/tenant-deletion/certify.ts';
+import type { DeletionStep } from '#domain/operations/tenant-deletion/deletion-status.ts';
 import {
   destroyKeys,
   eraseRows,
@@ -41,34 +42,23 @@ const beatEveryMs = 1_000;
 export function createDeletionActivities(deps: DeletionDependencies) {
   const { unitOfWork } = deps;
   const workflows = deps.tenantWorkflows;
+  const inStep = <T>(ref: DeletionRef, step: DeletionStep, work: () => Promise<T>): Promise<T> =>
+    keepAlive(async () => {
+      await enterStep(unitOfWork, ref, step);
+      return work();
+    });
   return {
     haltTenant: ({ tenantId }: DeletionRef) => keepAlive(() => haltTenant(unitOfWork, tenantId)),
     nextDeletionStage: ({ tenantId, deletionId }: DeletionRef): Promise<DeletionStage> =>
       unitOfWork.inTenant(tenantId, (em) => nextStage(em, tenantId, deletionId)),
     stopTenantWork: ({ force, ...ref }: StopInput): Promise<StoppedWork> =>
-      keepAlive(async () => {
-        await enterStep(unitOfWork, ref, 'stopping');
-        return stopWork({ unitOfWork, workflows }, ref.tenantId, { force });
-      }),
-    revokeExternal: (ref: DeletionRef) =>
-      keepAlive(async () => {
-        await enterStep(unitOfWork, ref, 'revoking');
-        await revokeExternal(deps, ref);
-      }),
-    takeStock: (ref: DeletionRef) =>
-      keepAlive(async () => {
-        await enterStep(unitOfWork, ref, 'counting');
-        await takeStock(deps, ref);
-      }),
-    destroyTenantKeys: (ref: DeletionRef) =>
-      keepAlive(async () => {
-        await enterStep(unitOfWork, ref, 'destroying_key');
-        return destroyKeys(deps, ref);
-      }),
+      inStep(ref, 'stopping', () => stopWork({ unitOfWork, workflows }, ref.tenantId, { force })),
+    revokeExternal: (ref: DeletionRef) => inStep(ref, 'revoking', () => revokeExternal(deps, ref)),
+    takeStock: (ref: DeletionRef) => inStep(ref, 'counting', () => takeStock(deps, ref)),
+    destroyTenantKeys: (ref: DeletionRef) => inStep(ref, 'destroying_key', () => destroyKeys(deps, ref)),
     eraseTenantRows: (input: EraseInput) => eraseSlice(deps, input),
     deleteHistories: (ref: DeletionRef) =>
-      keepAlive(async () => {
-        await enterStep(unitOfWork, ref, 'deleting_histories');
+      inStep(ref, 'deleting_histories', async () => {
         for (const workflowId of await workflows.listOpen(ref.tenantId, historyPage)) {
           await workflows.terminate(workflowId);
         }
@@ -78,15 +68,8 @@ export function createDeletionActivities(deps: DeletionDependencies) {
         });
       }),
     verifyDeletion: (ref: DeletionRef): Promise<VerifyResult> =>
-      keepAlive(async () => {
-        await enterStep(unitOfWork, ref, 'verifying');
-        return proveErasure({ ...deps, workflows }, ref);
-      }),
-    certifyDeletion: (ref: DeletionRef) =>
-      keepAlive(async () => {
-        await enterStep(unitOfWork, ref, 'certifying');
-        await certify(deps, ref);
-      }),
+      inStep(ref, 'verifying', () => proveErasure({ ...deps, workflows }, ref)),
+    certifyDeletion: (ref: DeletionRef) => inStep(ref, 'certifying', () => certify(deps, ref)),
     reportDeletionFailure: ({ step, reason, ...ref }: FaultInput) =>
       reportFailure(unitOfWork, ref, { step, reason }),
   };

@@ -21,8 +21,10 @@ export interface ErasureWorld {
   /** As the purge role. */
   purge: UnitOfWork;
   plan(): Promise<ErasureStep[]>;
-  /** Erases a tenant from the first step to the last; `between` runs before each batch. */
-  erase(tenantId: string, between?: (step: ErasureStep) => Promise<void>): Promise<void>;
+  /** Erases a tenant from the first step to the last. */
+  erase(tenantId: string): Promise<void>;
+  /** One of the steps. @returns the rows of each batch */
+  eraseStep(step: ErasureStep, tenantId: string): Promise<number[]>;
   verify(tenantId: string, sampleIds?: string[]): Promise<Verification>;
   stop(): Promise<void>;
 }
@@ -34,18 +36,25 @@ export async function openErasureWorld(server?: ProvidedPostgres): Promise<Erasu
   const purge = new UnitOfWork(orm);
   const admin = await connect(database.adminUrl);
   const plan = () => purge.acrossTenants(planErasure);
+  const eraseStep: ErasureWorld['eraseStep'] = async (step, tenantId) => {
+    const sizes: number[] = [];
+    let cursor: string | null = null;
+    do {
+      const batch = await eraseBatch(purge, tenantId, step, { cursor });
+      sizes.push(batch.rows);
+      cursor = batch.cursor;
+    } while (cursor !== null);
+    return sizes;
+  };
   return {
     database,
     admin,
     purge,
     plan,
-    async erase(tenantId, between) {
+    eraseStep,
+    async erase(tenantId) {
       for (const step of await plan()) {
-        let cursor: string | null = null;
-        do {
-          await between?.(step);
-          ({ cursor } = await eraseBatch(purge, tenantId, step, { cursor }));
-        } while (cursor !== null);
+        await eraseStep(step, tenantId);
       }
     },
     verify: (tenantId, sampleIds = []) =>

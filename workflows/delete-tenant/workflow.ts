@@ -8,6 +8,7 @@ import {
   proxyActivities,
   setCurrentDetails,
   setHandler,
+  sleep,
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -113,7 +114,7 @@ async function stopWork(input: DeleteTenantInput): Promise<void> {
     if (open === 0 && pending === 0) {
       return;
     }
-    await condition(() => false, Math.min(250 * round, 5_000));
+    await sleep(Math.min(250 * round, 5_000));
   }
   throw ApplicationFailure.create({
     type: 'work_not_stopped',
