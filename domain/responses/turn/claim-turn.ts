@@ -123,15 +123,17 @@ function requiredEnding(state: HeadState, iteration: number): Ending | null {
   if (iteration - firstModelTurn(response.request) >= response.governance.limits.max_iterations) {
     return { status: 'incomplete', reason: 'max_iterations' };
   }
-  return isStillGranted(state) ? null : { status: 'failed', failure: failureReason('permission_revoked') };
+  return revokedEnding(state);
 }
 
-function isStillGranted({ response, requester }: HeadState): boolean {
+/** A tenant that is to be deleted has its responses cancelled: the turn may see it before the deletion comes to it. */
+function revokedEnding({ response, requester }: HeadState): Ending | null {
+  const revoked = { status: 'failed', failure: failureReason('permission_revoked') } as const;
   try {
-    return rebuildCaller(response, requester).granted.has('responses.create');
+    return rebuildCaller(response, requester).granted.has('responses.create') ? null : revoked;
   } catch (error) {
     if (error instanceof DomainError) {
-      return false;
+      return error.code === 'tenant_deleting' ? { status: 'cancelled', by: null } : revoked;
     }
     throw error;
   }

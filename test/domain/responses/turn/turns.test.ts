@@ -89,6 +89,18 @@ describe('claiming a turn', () => {
       await other.stop();
     }
   });
+
+  it('cancels a response of a tenant that is to be deleted', async () => {
+    const other = await openEngine();
+    try {
+      const id = await other.create();
+      await other.admin.query(`update tenants set status = 'deletion_scheduled'`);
+      expect(await other.claim(id)).toEqual(settled('cancelled'));
+      expect(await other.record(id)).toMatchObject({ status: 'cancelled' });
+    } finally {
+      await other.stop();
+    }
+  });
 });
 
 describe('the model lane', () => {
