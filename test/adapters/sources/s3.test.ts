@@ -32,7 +32,7 @@ describe.each(servers)('a bucket of %s', (software) => {
       server = await startS3Server(software);
       source = await openSource(provider, server);
     });
-    afterAll(() => server.close());
+    afterAll(() => server?.close());
     beforeEach(async () => {
       server.intercept(null);
       for (const ref of await names()) await server.remove(ref);

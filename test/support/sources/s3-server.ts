@@ -24,10 +24,13 @@ const bucket = 'documents';
 export function findRclone(): string | null {
   for (const command of ['rclone', join(homedir(), 'go/bin/rclone')]) {
     try {
-      execFileSync(command, ['serve', 's3', '--help'], { stdio: 'pipe' });
-      return command;
+      // An older version answers with the help of `serve`, and succeeds.
+      const help = execFileSync(command, ['serve', 's3', '--help'], { stdio: 'pipe', encoding: 'utf8' });
+      if (help.includes('rclone serve s3')) {
+        return command;
+      }
     } catch {
-      // Not there, or too old.
+      // Not there.
     }
   }
   return null;
