@@ -40,7 +40,7 @@ interface Side {
   application: string;
   erase: (step: ErasureStep) => Promise<unknown>;
   ms: number;
-  longestLockMs: number;
+  maxLockMs: number;
   /** Reads of other tenants, in milliseconds. */
   beside: number[];
 }
@@ -48,7 +48,7 @@ const sideOf = (application: string, erase: Side['erase']): Side => ({
   application,
   erase,
   ms: 0,
-  longestLockMs: 0,
+  maxLockMs: 0,
   beside: [],
 });
 
@@ -123,7 +123,7 @@ try {
     await side.erase(step);
     side.ms += performance.now() - begun;
     isOver = true;
-    side.longestLockMs = Math.max(side.longestLockMs, await locks.end());
+    side.maxLockMs = Math.max(side.maxLockMs, await locks.end());
     side.beside.push(...(await reads));
   };
   for (const [n, step] of (await world.plan()).entries()) {
@@ -136,9 +136,9 @@ try {
     const { clean } = await world.verify(tenantId);
     if (!clean) throw new Error('Something of a tenant is left.');
   }
-  const { ms: oursMs, longestLockMs: lockMs, beside } = byErasure;
+  const { ms: oursMs, maxLockMs: lockMs, beside } = byErasure;
   const { ms: plainMs } = byPlainSql;
-  plainLockMs = byPlainSql.longestLockMs;
+  plainLockMs = byPlainSql.maxLockMs;
   const p99 = (times: readonly number[]) => percentile(times, 0.99);
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   verdicts.push(

@@ -1,4 +1,4 @@
-/** Whether an error of the database, or one that caused it, has one of these SQL states. */
+/** Whether an error of the database, or a cause of it, has one of these SQL states. */
 export function hasSqlState(error: unknown, states: readonly string[]): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && typeof cause.code === 'string' && states.includes(cause.code)) {
