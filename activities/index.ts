@@ -11,6 +11,10 @@ import {
   createDeletionActivities,
   type DeletionDependencies,
 } from './tenant-deletion/create-deletion-activities.ts';
+import {
+  createScopeErasureActivities,
+  type ScopeErasureDependencies,
+} from './scope-erasure/create-scope-erasure-activities.ts';
 import { keepAlive } from './keep-alive.ts';
 import { exportTrace, type TraceDependencies } from './observability/export-trace.ts';
 import {
@@ -32,7 +36,8 @@ export type ActivityDependencies = ResponseDependencies &
   DiscoveryDependencies &
   TraceDependencies &
   NotificationDependencies &
-  DeletionDependencies;
+  DeletionDependencies &
+  ScopeErasureDependencies;
 
 /** All activities except maintenance; workflows refer to them by `Activities` alone. */
 export function createActivities(deps: ActivityDependencies) {
@@ -41,6 +46,7 @@ export function createActivities(deps: ActivityDependencies) {
     ...createKnowledgeActivities(deps),
     ...createConnectorActivities(deps),
     ...createDeletionActivities(deps),
+    ...createScopeErasureActivities(deps),
     discoverTools: (input: DiscoverToolsInput) => keepAlive(() => discoverTools(deps, input)),
     exportTrace: (input: TraceResponseInput) => keepAlive(() => exportTrace(deps, input)),
     deliverNotifications: (input: PageInput) => deliverNotifications(deps, input),

@@ -9,3 +9,4 @@ export { embedSpace } from './embed-space/workflow.ts';
 export { runConnector } from './run-connector/workflow.ts';
 export { deleteTenant } from './delete-tenant/workflow.ts';
 export { syncConnector } from './sync-connector/workflow.ts';
+export { eraseScope } from './erase-scope/workflow.ts';

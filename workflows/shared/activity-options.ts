@@ -106,6 +106,13 @@ export const fanOut = {
   retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
 
+/** Erasing a part of a tenant: it goes on for as long as it sends heartbeats, and must succeed. */
+export const scopeErasure = {
+  heartbeatTimeout: '10s',
+  startToCloseTimeout: '5m',
+  retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
+} satisfies ActivityOptions;
+
 const deletionRetry = {
   initialInterval: '500ms',
   backoffCoefficient: 2,

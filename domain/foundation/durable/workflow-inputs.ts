@@ -66,6 +66,15 @@ export interface DeleteTenantInput {
   deletionId: string;
 }
 
+/** What may be deleted with everything that belongs to it, beside a whole tenant. */
+export type RootType = 'collection' | 'space';
+
+export interface EraseScopeInput {
+  tenantId: string;
+  rootType: RootType;
+  rootId: string;
+}
+
 export interface RunSweepInput {
   /** The activity that runs a round. */
   sweep: string;

@@ -3,6 +3,7 @@ import type {
   DeleteTenantInput,
   DiscoverToolsInput,
   EmbedSpaceInput,
+  EraseScopeInput,
   FanOutEventInput,
   GenerateResponseInput,
   IngestDocumentInput,
@@ -136,6 +137,15 @@ export const workflows = {
     reuse: 'always',
     sender: 'process',
     summary: () => 'deleteTenant',
+  }),
+  eraseScope: define<EraseScopeInput, 'tenantId' | 'rootType' | 'rootId'>({
+    prefix: 'erasure',
+    parts: ({ tenantId, rootType, rootId }) => [tenantId, rootType, rootId],
+    queue: taskQueues.synchronisation,
+    // The rows that are left say what is to be done: a lost workflow is started again and goes on.
+    reuse: 'always',
+    sender: 'process',
+    summary: ({ rootType }) => `eraseScope · ${rootType}`,
   }),
   runSweep: define<RunSweepInput, 'sweep', { wake: [Wake] }>({
     prefix: 'upkeep',

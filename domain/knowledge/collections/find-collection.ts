@@ -14,7 +14,7 @@ export async function findCollection(
   const collection = validate(collectionId)
     ? await ctx.em.findOne(
         Collection,
-        { id: collectionId, spaceId: spaceOf(ctx.caller) },
+        { id: collectionId, spaceId: spaceOf(ctx.caller), deletedAt: null },
         lockMode === undefined ? {} : { lockMode },
       )
     : null;

@@ -6,6 +6,9 @@ import type { EntityManager } from '@mikro-orm/postgresql';
  * @returns whether the collection exists
  */
 export async function shareCollection(em: EntityManager, collectionId: string): Promise<boolean> {
-  const found = await em.execute('select 1 from collections where id = ? for key share', [collectionId]);
+  const found = await em.execute(
+    'select 1 from collections where id = ? and deleted_at is null for key share',
+    [collectionId],
+  );
   return found.length > 0;
 }

@@ -41,6 +41,7 @@ export const sweeps = {
   reconcileConnectors: { sweep: reconciliation.runConnector, pace: 'sweep', budgetSeconds: 20 },
   reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
   reconcileDeletions: { sweep: reconciliation.deleteTenant, pace: 'sweep', budgetSeconds: 20 },
+  reconcileErasures: { sweep: reconciliation.eraseScope, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
   endAttempts: { sweep: listedSweep(dueAttempts), pace: 'sweep', budgetSeconds: 20 },
   revokeConnections: { sweep: revocations, pace: 'sweep', budgetSeconds: 20 },

@@ -38,6 +38,7 @@ import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { Tenant } from '#domain/workspace/tenants/tenant.entity.ts';
 import { Message } from '#domain/conversations/messages/message.entity.ts';
 import { Thread } from '#domain/conversations/threads/thread.entity.ts';
+import { Erasure } from '#domain/foundation/erasures/erasure.entity.ts';
 import { TenantDeletion } from '#domain/operations/tenant-deletion/tenant-deletion.entity.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { McpTool } from '#domain/capabilities/tools/mcp-tool.entity.ts';
@@ -59,6 +60,7 @@ export const allEntities = [
   Model,
   ModelPrice,
   SpaceModel,
+  Erasure,
   Collection,
   Document,
   Connector,

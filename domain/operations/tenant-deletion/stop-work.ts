@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { RootType } from '#domain/foundation/durable/workflow-inputs.ts';
 import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { haltTenant } from './halt-tenant.ts';
@@ -72,9 +73,10 @@ async function namedByRows(em: EntityManager, tenantId: string, after: NamedWork
        union all select 'connector', id::text from connectors where tenant_id = ?
        union all select 'run', id::text from sync_runs where tenant_id = ? and status in ('queued', 'running')
        union all select 'event', event_id::text from fan_outs where tenant_id = ?
+       union all select 'erasure', root_type || '/' || root_id from erasures where tenant_id = ? and ended_at is null
        union all select 'space', id::text from spaces where tenant_id = ?) as named
      where (kind collate "C", id collate "C") > (?, ?) order by kind collate "C", id collate "C" limit ?`,
-    [tenantId, tenantId, tenantId, tenantId, tenantId, after.kind, after.id, roundSize],
+    [tenantId, tenantId, tenantId, tenantId, tenantId, tenantId, after.kind, after.id, roundSize],
   );
 }
 
@@ -86,6 +88,10 @@ function workflowOf(tenantId: string, { kind, id }: NamedWork): string {
       return workflowIdOf('runConnector', { tenantId, connectorId: id });
     case 'run':
       return workflowIdOf('syncConnector', { tenantId, runId: id });
+    case 'erasure': {
+      const [rootType, rootId = ''] = id.split('/');
+      return workflowIdOf('eraseScope', { tenantId, rootType: rootType as RootType, rootId });
+    }
     case 'event':
       return workflowIdOf('fanOutEvent', { tenantId, eventId: id });
     default:

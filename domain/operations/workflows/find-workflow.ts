@@ -30,6 +30,7 @@ const kinds = {
   discoverTools: 'mcp_server',
   fanOutEvent: null,
   deleteTenant: null,
+  eraseScope: null,
   runSweep: null,
 } satisfies Record<WorkflowType, FoundWorkflow['kind'] | null>;
 

@@ -21,7 +21,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   select s.tenant_id, s.space_id from (
     select c.tenant_id, c.space_id
     from public.documents d join public.collections c on c.tenant_id = d.tenant_id and c.id = d.collection_id
-    where d.embedding_pending and d.status = 'ready'
+    where d.embedding_pending and d.status = 'ready' and c.deleted_at is null
     union
     select g.tenant_id, g.space_id from public.embedding_generations g where g.state = 'building'
     union

@@ -1,0 +1,32 @@
+import { Context } from '@temporalio/activity';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { eraseScope } from '#domain/operations/scope-erasure/erase-scope.ts';
+import type { EraseScopeInput, EraseScopeSlice } from '#workflows/erase-scope/messages.ts';
+import { keepAlive } from '../keep-alive.ts';
+
+export interface ScopeErasureDependencies {
+  /** Runs as the purge role. */
+  purge: UnitOfWork;
+}
+
+/** How long one slice goes on. */
+const sliceMs = 20_000;
+
+export function createScopeErasureActivities({ purge }: ScopeErasureDependencies) {
+  return {
+    /** What is left of the rows is the place where another attempt goes on. */
+    eraseScopeSlice: (scope: EraseScopeInput): Promise<EraseScopeSlice> =>
+      keepAlive(async () => {
+        const { cancellationSignal } = Context.current();
+        const until = performance.now() + sliceMs;
+        let rows = 0;
+        const isGone = await eraseScope(purge, scope, {
+          mayGoOn: () => performance.now() < until && !cancellationSignal.aborted,
+          erased: (_table, erased) => {
+            rows += erased;
+          },
+        });
+        return { isGone, rows };
+      }),
+  };
+}
