@@ -164,6 +164,7 @@ describe('the cross-tenant functions', () => {
       { routine: 'app.list_expired(timestamp with time zone,text,integer)', ...system },
       { routine: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { routine: 'app.list_open_deletions(uuid,uuid,integer)', ...system },
+      { routine: 'app.list_open_erasures(uuid,uuid,integer)', ...system },
       { routine: 'app.list_orphans(uuid,text,integer)', ...system },
       { routine: 'app.list_overdue_connectors(uuid,uuid,integer)', ...system },
       { routine: 'app.list_released_objects(uuid,text,integer)', ...system },

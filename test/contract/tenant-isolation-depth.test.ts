@@ -99,6 +99,10 @@ async function leaveTraces(
   );
   await run('update documents set generation = 1, chunk_count = 1 where id = $1', [document]);
   await run(
+    `insert into erasures (tenant_id, root_type, root_id, ended_at) values ($1, 'collection', gen_random_uuid(), now())`,
+    [tenantId],
+  );
+  await run(
     `insert into app.tenant_deletions (tenant_id, id, status, reason_code, prior_status, requested_by, purge_after, token_hash, ended_at)
      values ($1, gen_random_uuid(), 'cancelled', 'other', 'active', gen_random_uuid(), now(), '', now())`,
     [tenantId],

@@ -361,6 +361,18 @@ describe('histories of real runs', () => {
     expect(await detailsOf(workflowId)).toBe('collection.deleted: all recipients notified');
   });
 
+  it('of the erasure of a deleted collection', async () => {
+    const { id } = await call<{ id: string }>('/collections', { name: 'Gone at once' });
+    await call(`/collections/${id}`, {}, 'DELETE');
+    const workflowId = `erasure/${world.tenantId}/collection/${id}`;
+    while (!(await isStarted(workflowId))) {
+      await sleep(50);
+    }
+    const kept = await keep('erasure', workflowId);
+    expect(activitiesOf(kept).map(({ name }) => name)).toEqual(['eraseScopeSlice']);
+    expect(await detailsOf(workflowId)).toBe('The collection is erased.');
+  });
+
   it('of the deletion of a tenant', async () => {
     const leaving = await createWorld(database.unitOfWork);
     const { apiKey } = await addOperator(database.unitOfWork);

@@ -61,6 +61,7 @@ describe('recorded histories', () => {
       'earlier-cancel',
       'earlier-deadline',
       'embedded-document',
+      'erasure',
       'failure',
       'fan-out',
       'model-change',

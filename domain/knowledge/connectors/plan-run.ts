@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
 import { Connector } from './connector.entity.ts';
 import { isRunnable } from './connector-status.ts';
 import { expectWithin } from './expect-within.ts';
@@ -30,7 +31,7 @@ export async function planRun(em: EntityManager, connectorId: string): Promise<P
     { id: connectorId },
     { lockMode: LockMode.PESSIMISTIC_WRITE },
   );
-  if (connector === null) {
+  if (connector === null || !(await shareCollection(em, connector.collectionId))) {
     return { is: 'ended' };
   }
   const running = await em.findOne(SyncRun, { connectorId, status: 'running' });

@@ -27,6 +27,7 @@ describe('the registry of workflows', () => {
       workflowIdOf('traceResponse', { tenantId, responseId: 'r' }),
       workflowIdOf('fanOutEvent', { tenantId, eventId: 'e' }),
       workflowIdOf('deleteTenant', { tenantId }),
+      workflowIdOf('eraseScope', { tenantId, rootType: 'collection', rootId: 'c' }),
       workflowIdOf('runSweep', { sweep: 'sealEvents' }),
     ]).toEqual([
       'response/t/r',
@@ -35,6 +36,7 @@ describe('the registry of workflows', () => {
       'trace/t/r',
       'notify/t/e',
       'tenant-deletion/t',
+      'erasure/t/collection/c',
       'upkeep/sealEvents',
     ]);
   });

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Context } from '#domain/foundation/access/context.ts';
 import { collectionStatistics } from '#domain/knowledge/collections/collection-statistics.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
@@ -8,6 +9,8 @@ import { listCollections } from '#domain/knowledge/collections/list-collections.
 import { listDocuments } from '#domain/knowledge/collections/list-documents.ts';
 import { readDocument } from '#domain/knowledge/collections/read-document.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
@@ -252,13 +255,32 @@ describe('deleteDocument and deleteCollection', () => {
     });
   });
 
-  it('remove a collection with all of its documents', async () => {
+  it('put a collection out of sight of everybody at once, and have its rows erased', async () => {
     const space = await world.addSpace();
     const { id: collectionId } = await addCollection(space);
-    await addDocument(space, collectionId);
+    const { id: documentId } = await addDocument(space, collectionId);
     await world.act(space, (ctx) => deleteCollection(ctx, { collectionId }));
-    const left = await world.admin.query('select from documents where collection_id = $1', [collectionId]);
-    expect(left.rowCount).toBe(0);
+    for (const use of [
+      (ctx: Context) => deleteCollection(ctx, { collectionId }),
+      (ctx: Context) => readDocument(ctx, { collectionId, documentId }),
+      (ctx: Context) => listDocuments(ctx, { collectionId, limit: 5, cursor: null }),
+    ]) {
+      await expect(world.act(space, use)).rejects.toMatchObject({ code: 'collection_not_found' });
+    }
+    await expect(addDocument(space, collectionId)).rejects.toMatchObject({ code: 'collection_not_found' });
+    const page = await world.act(space, (ctx) => listCollections(ctx, { limit: 10, cursor: null }));
+    expect(page.items).toEqual([]);
+    const seen = await world.unitOfWork.inTenant(space.tenantId, async (em) => [
+      await em.execute('select id from collections where id = ?', [collectionId]),
+      await storePassages(em, { documentId, readingId: 'r', chunks: [] }),
+      await finishIngestion(em, documentId, null),
+    ]);
+    expect(seen).toMatchObject([[], null, { status: 'gone' }]);
+    expect(world.dispatches.at(-1)).toMatchObject({
+      kind: 'start',
+      workflowId: `erasure/${space.tenantId}/collection/${collectionId}`,
+      payload: { tenantId: space.tenantId, rootType: 'collection', rootId: collectionId },
+    });
     expect((await events(space)).at(-1)).toMatchObject({
       event_type: 'collection.deleted',
       metadata: { documents: 1 },

@@ -8,6 +8,7 @@ import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts
 import { contentLimits } from '#domain/knowledge/collections/collection-limits.ts';
 import { uploadContent } from '#domain/knowledge/collections/upload-content.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { eraseScope } from '#domain/operations/scope-erasure/erase-scope.ts';
 import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { Purge } from '../../../support/purge.ts';
@@ -93,6 +94,10 @@ describe('the purge of content', () => {
     await upload(mine.space, mine.collectionId, 'Equal.');
     await upload(theirs.space, theirs.collectionId, 'Equal.');
     await world.act(mine.space, (ctx) => deleteCollection(ctx, mine));
+    expect(await sweep()).toMatchObject({ done: 0 });
+    const { tenantId } = mine.space;
+    const scope = { tenantId, rootType: 'collection', rootId: mine.collectionId } as const;
+    await eraseScope(purge, scope, { mayGoOn: () => true, erased: () => {} });
     expect(await sweep()).toMatchObject({ done: 1 });
     expect([await partsOf(mine.space), await partsOf(theirs.space)]).toEqual([0, 1]);
   });
@@ -145,7 +150,9 @@ it('a deletion locks shared contents in the order of their keys, so that two at 
       tenantId,
       keys[0],
     ]);
-    const deletion = world.act(space, (ctx) => deleteCollection(ctx, { collectionId }));
+    const deletion = world.unitOfWork.inTenant(tenantId, (em) =>
+      em.execute('delete from documents where collection_id = ?', [collectionId]),
+    );
     await vi.waitFor(async () => {
       const waiting = await world.admin.query(
         `select from pg_locks l join pg_stat_activity a on a.pid = l.pid
