@@ -1,10 +1,12 @@
 import { Context } from '@temporalio/activity';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { eraseScope } from '#domain/operations/scope-erasure/erase-scope.ts';
+import { haltSpace } from '#domain/operations/scope-erasure/halt-space.ts';
 import type { EraseScopeInput, EraseScopeSlice } from '#workflows/erase-scope/messages.ts';
 import { keepAlive } from '../keep-alive.ts';
 
 export interface ScopeErasureDependencies {
+  unitOfWork: UnitOfWork;
   /** Runs as the purge role. */
   purge: UnitOfWork;
 }
@@ -12,8 +14,10 @@ export interface ScopeErasureDependencies {
 /** How long one slice goes on. */
 const sliceMs = 20_000;
 
-export function createScopeErasureActivities({ purge }: ScopeErasureDependencies) {
+export function createScopeErasureActivities({ unitOfWork, purge }: ScopeErasureDependencies) {
   return {
+    haltDeletedSpace: ({ tenantId, rootId: spaceId }: EraseScopeInput): Promise<number> =>
+      keepAlive(() => haltSpace(unitOfWork, { tenantId, spaceId })),
     /** What is left of the rows is the place where another attempt goes on. */
     eraseScopeSlice: (scope: EraseScopeInput): Promise<EraseScopeSlice> =>
       keepAlive(async () => {

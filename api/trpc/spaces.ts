@@ -6,12 +6,14 @@ import {
   spaceModels,
   spacePage,
 } from '#api/contract/administration.ts';
+import { deleted } from '#api/contract/common.ts';
 import * as inputs from '#api/contract/procedures.ts';
 import { presentSpace } from '#api/present/administration.ts';
 import { presentMember } from '#api/present/workspace.ts';
 import { toPage } from '#api/present/page.ts';
 import { addMember } from '#domain/workspace/members/add-member.ts';
 import { changeMemberRole } from '#domain/workspace/members/change-member-role.ts';
+import { deleteSpace } from '#domain/workspace/spaces/delete-space.ts';
 import { listMembers } from '#domain/workspace/members/list-members.ts';
 import { listSpaceModels } from '#domain/workspace/spaces/list-space-models.ts';
 import { listSpaces } from '#domain/workspace/spaces/list-spaces.ts';
@@ -58,6 +60,14 @@ export const spaces = router({
       const { space_id: spaceId, name, openai_tools: openAiTools } = input;
       const space = await request.inContext(spaceId, (ctx) => updateSpace(ctx, { name, openAiTools }));
       return { data: presentSpace(space) };
+    }),
+
+  delete: procedure({ permission: 'spaces.delete', audit: ['space.deleted'] })
+    .input(inputs.spaceInput)
+    .output(deleted)
+    .mutation(async ({ ctx: { request }, input: { space_id: id } }) => {
+      await request.inContext(id, deleteSpace);
+      return { data: { id, deleted: true as const } };
     }),
 
   models: procedure({ permission: 'spaces.read', audit: reads })

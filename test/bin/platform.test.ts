@@ -127,6 +127,7 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     args: (input) => [...argument('tenant_id')(input), ...flags(['name', 'name'])(input)],
   },
   'spaces get': { procedure: 'spaces.get', args: argument('space_id') },
+  'spaces delete': { procedure: 'spaces.delete', args: argument('space_id') },
   'spaces update': {
     procedure: 'spaces.update',
     args: (input) => [...argument('space_id')(input), ...flags(['name', 'name'])(input)],

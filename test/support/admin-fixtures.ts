@@ -434,6 +434,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
       maker.send(at(place, 'POST', '/spaces', name)),
     ),
     'getSpace path space_id': space('GET', async () => ''),
+    'deleteSpace path space_id': space('DELETE', async () => ''),
     'updateSpace path space_id': space('PATCH', async () => '', bodies.space),
     'getSpaceModels path space_id': space('GET', async () => '/models'),
     'setSpaceModels path space_id': space('PUT', async () => '/models', bodies.models),

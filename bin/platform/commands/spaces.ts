@@ -46,6 +46,10 @@ export function addSpaces(program: Command): void {
       show: ({ data }) => fields(data),
     },
   );
+  remote(group.command('delete').description('delete a space with everything in it').argument('<space_id>'), {
+    call: (client, _options, id) => client.spaces.delete.mutate({ space_id: id }),
+    show: ({ data }) => fields(data),
+  });
   remote(inSpace(group.command('models').description('the models that a space allows')), {
     call: (client, { space }: InSpace) => client.spaces.models.query({ space_id: space }),
     show: ({ data }) => fields({ models: data.models.join(', '), default: data.default_model }),

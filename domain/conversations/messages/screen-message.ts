@@ -3,7 +3,7 @@ import { withNames, type FoundNames } from '#domain/governance/redaction/found-n
 import { demandOf } from '#domain/governance/policy/pii-settings.ts';
 import type { PiiEntry } from '#domain/governance/redaction/redact.ts';
 import { rejectBlockedContent } from '#domain/governance/redaction/reject-blocked-content.ts';
-import { Space } from '#domain/workspace/spaces/space.entity.ts';
+import { findSpace } from '#domain/workspace/spaces/find-space.ts';
 import type { Thread } from '#domain/conversations/threads/thread.entity.ts';
 
 /**
@@ -14,7 +14,7 @@ export async function screenMessage(
   thread: Thread,
   { content, names }: { content: string; names: FoundNames | null },
 ): Promise<{ content: string; found: PiiEntry[] }> {
-  const space = await ctx.em.findOneOrFail(Space, { id: thread.spaceId });
+  const space = await findSpace(ctx.em, thread.spaceId);
   const demand = demandOf(space.policy);
   if (demand === null) {
     return { content, found: [] };

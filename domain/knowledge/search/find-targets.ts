@@ -52,9 +52,9 @@ async function spacesWithPassages(
 ): Promise<SearchTarget[]> {
   const rows = await em.execute<{ space_id: string }[]>(
     `select distinct space_id from collections
-     where tenant_id = ? and chunk_count > 0 ${allowed === null ? '' : 'and space_id = any(?::uuid[])'}
+     where tenant_id = ? and chunk_count > 0 and space_id in (select id from spaces where tenant_id = ?) ${allowed === null ? '' : 'and space_id = any(?::uuid[])'}
      order by space_id limit ${maxSpaces + 1}`,
-    [caller.tenantId, ...(allowed === null ? [] : [`{${allowed.join(',')}}`])],
+    [caller.tenantId, caller.tenantId, ...(allowed === null ? [] : [`{${allowed.join(',')}}`])],
   );
   return rows.map(({ space_id: spaceId }) => ({ spaceId, collectionIds: null }));
 }

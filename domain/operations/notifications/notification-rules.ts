@@ -138,7 +138,8 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
   },
   'space.deleted': {
     audience: [{ kind: 'space_members' }],
-    title: (_event, space) => `${space.charAt(0).toUpperCase()}${space.slice(1)} was deleted`,
+    title: (event) =>
+      (text(event, 'name') === '' ? 'A space' : `The space ${text(event, 'name')}`) + ' was deleted',
   },
   'space.response_completed': {
     audience: [{ kind: 'requester' }],

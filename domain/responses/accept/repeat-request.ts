@@ -2,7 +2,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { demandOf, type Redaction } from '#domain/governance/policy/pii-settings.ts';
 import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
 import type { PiiEntry } from '#domain/governance/redaction/redact.ts';
-import { Space } from '#domain/workspace/spaces/space.entity.ts';
+import { findSpace } from '#domain/workspace/spaces/find-space.ts';
 import type { Response } from '#domain/responses/record/response.entity.ts';
 import { noteRedaction } from './save-screening.ts';
 import { screenRequest } from './screen-request.ts';
@@ -24,7 +24,7 @@ export async function repeatRequest(
   failed: Response,
   { newId, names = null }: { newId: string; names?: FoundNames | null },
 ): Promise<RepeatedRequest> {
-  const space = await ctx.em.findOneOrFail(Space, { id: failed.spaceId });
+  const space = await findSpace(ctx.em, failed.spaceId);
   const { traced: _traced, ...governed } = failed.governance;
   const governance = space.traced ? { ...governed, traced: true as const } : governed;
   const { redaction } = failed.request;

@@ -10,7 +10,7 @@ import { Space } from './space.entity.ts';
 export async function lockSpace({ caller, em }: Context): Promise<Space> {
   const id = spaceOf(caller);
   await em.execute('select from spaces where id = ? for no key update', [id]);
-  const space = await em.findOne(Space, { id }, { refresh: true });
+  const space = await em.findOne(Space, { id, deletedAt: null }, { refresh: true });
   if (space === null) {
     throw notFound('space_not_found');
   }

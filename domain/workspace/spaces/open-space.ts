@@ -3,7 +3,8 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createSpace } from './create-space.ts';
-import { Space } from './space.entity.ts';
+import { findSpace } from './find-space.ts';
+import type { Space } from './space.entity.ts';
 
 /**
  * Creates a space with the caller as administrator, without models.
@@ -18,7 +19,7 @@ export async function openSpace(
   const id = newId();
   const claimed = input.idempotency ? await claimKey(ctx, input.idempotency, id) : id;
   if (claimed !== id) {
-    return { space: await em.findOneOrFail(Space, { id: claimed }), replayed: true };
+    return { space: await findSpace(em, claimed), replayed: true };
   }
   const space = await createSpace(em, caller, { id, name: input.name });
   await em.flush();

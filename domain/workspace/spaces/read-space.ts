@@ -1,10 +1,11 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { spaceOf } from '#domain/foundation/access/space-of.ts';
-import { Space } from './space.entity.ts';
+import { findSpace } from './find-space.ts';
+import type { Space } from './space.entity.ts';
 
 /** The caller's space. @throws `missing_permission` */
 export async function readSpace(ctx: Context): Promise<Space> {
   authorize(ctx.caller, 'spaces.read');
-  return ctx.em.findOneOrFail(Space, { id: spaceOf(ctx.caller) });
+  return findSpace(ctx.em, spaceOf(ctx.caller));
 }

@@ -13,6 +13,8 @@ const schema = defineEntity({
     traced: p.boolean().default(false),
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),
+    /** Its rows are being erased; only the purge role sees it. */
+    deletedAt: p.datetime().nullable(),
   }),
 });
 

@@ -3,10 +3,11 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { createHeaders, listQuery } from '#api/contract/identity.ts';
 import { spaceEnvelope, spaceModels, spacePage } from '#api/contract/administration.ts';
-import { errorResponses, spaceParams } from '#api/contract/common.ts';
+import { deleted, errorResponses, spaceParams } from '#api/contract/common.ts';
 import * as contract from '#api/contract/workspace.ts';
 import { presentSpace } from '#api/present/administration.ts';
 import { toPage } from '#api/present/page.ts';
+import { deleteSpace } from '#domain/workspace/spaces/delete-space.ts';
 import { listSpaceModels } from '#domain/workspace/spaces/list-space-models.ts';
 import { listSpaces } from '#domain/workspace/spaces/list-spaces.ts';
 import { openSpace } from '#domain/workspace/spaces/open-space.ts';
@@ -100,6 +101,25 @@ export async function spaceRoutes(instance: FastifyInstance): Promise<void> {
       const { name, openai_tools: openAiTools } = request.body;
       const space = await request.inContext(spaceId, (ctx) => updateSpace(ctx, { name, openAiTools }));
       return { data: presentSpace(space) };
+    },
+  );
+
+  app.delete(
+    '/spaces/:space_id',
+    {
+      config: { permission: 'spaces.delete', audit: ['space.deleted'] },
+      schema: {
+        tags,
+        operationId: 'deleteSpace',
+        summary: 'Delete a space with everything in it',
+        params: spaceParams,
+        response: { 200: deleted, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: id } = request.params;
+      await request.inContext(id, deleteSpace);
+      return { data: { id, deleted: true as const } };
     },
   );
 

@@ -265,7 +265,7 @@ describe('deleteDocument and deleteCollection', () => {
       (ctx: Context) => readDocument(ctx, { collectionId, documentId }),
       (ctx: Context) => listDocuments(ctx, { collectionId, limit: 5, cursor: null }),
     ]) {
-      await expect(world.act(space, use)).rejects.toMatchObject({ code: 'collection_not_found' });
+      await expect(world.act<unknown>(space, use)).rejects.toMatchObject({ code: 'collection_not_found' });
     }
     await expect(addDocument(space, collectionId)).rejects.toMatchObject({ code: 'collection_not_found' });
     const page = await world.act(space, (ctx) => listCollections(ctx, { limit: 10, cursor: null }));
