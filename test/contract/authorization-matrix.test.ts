@@ -68,9 +68,17 @@ const isPersonal = ({ url }: RouteOptions): boolean =>
 /** A valid request about this tenant's resources, from any caller. */
 async function callOf(route: RouteOptions, { apiKey }: Credential = {}): Promise<Call> {
   await restoreTenant();
+  await restoreSpace();
   const place = isPersonal(route) && apiKey !== undefined ? { ...here, apiKey } : here;
   const call = await goodCall({ fixtures, maker }, idOf(route), place);
-  return { ...call, path: call.path.replace(/(\/admin\/tenants\/)[^/?]+/, `$1${here.tenantId}`) };
+  const path = idOf(route) === 'deleteSpace' ? `/v1/spaces/${here.spaceId}` : call.path;
+  return { ...call, path: path.replace(/(\/admin\/tenants\/)[^/?]+/, `$1${here.tenantId}`) };
+}
+
+/** A space that one identity was permitted to delete would be unknown to all others. */
+async function restoreSpace(): Promise<void> {
+  await admin.query('delete from erasures where root_id = $1', [here.spaceId]);
+  await admin.query('update spaces set deleted_at = null where id = $1', [here.spaceId]);
 }
 
 /** A deletion that one identity was permitted to request would refuse all others. */

@@ -214,6 +214,7 @@ describe('the cross-tenant functions', () => {
       'connectors r',
       'documents r',
       'embedding_generations r',
+      'erasures r',
       'event_chains r',
       'event_dedupe r',
       'events r',
@@ -269,7 +270,10 @@ describe('the cross-tenant functions', () => {
         name: 'chunks',
         columns: ['collection_id', 'document_id', 'generation', 'position', 'tenant_id', 'tsv'],
       },
-      { name: 'collections', columns: ['chunk_count', 'id', 'lexeme_chunks', 'space_id', 'tenant_id'] },
+      {
+        name: 'collections',
+        columns: ['chunk_count', 'deleted_at', 'id', 'lexeme_chunks', 'space_id', 'tenant_id'],
+      },
       { name: 'connectors', columns: ['due_at', 'id', 'tenant_id'] },
       {
         name: 'documents',

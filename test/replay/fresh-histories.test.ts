@@ -373,6 +373,30 @@ describe('histories of real runs', () => {
     expect(await detailsOf(workflowId)).toBe('The collection is erased.');
   });
 
+  it('of the erasure of a deleted space', async () => {
+    const send = (path: string, method: string, body?: object) =>
+      fetch(`${stack.gateways[0]!.url}/api/v1/spaces${path}`, {
+        method,
+        headers: { 'X-API-Key': world.apiKey, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    const made = (await (await send('', 'POST', { name: canaries.filename })).json()) as {
+      data: { id: string };
+    };
+    const { id } = made.data;
+    expect((await send(`/${id}`, 'DELETE')).status).toBe(200);
+    expect((await send(`/${id}`, 'GET')).status).toBe(404);
+    const workflowId = `erasure/${world.tenantId}/space/${id}`;
+    while (!(await isStarted(workflowId))) {
+      await sleep(50);
+    }
+    const kept = await keep('space-erasure', workflowId);
+    expect(new Set(activitiesOf(kept).map(({ name }) => name))).toEqual(
+      new Set(['haltDeletedSpace', 'eraseScopeSlice']),
+    );
+    expect(await detailsOf(workflowId)).toBe('The space is erased.');
+  });
+
   it('of the deletion of a tenant', async () => {
     const leaving = await createWorld(database.unitOfWork);
     const { apiKey } = await addOperator(database.unitOfWork);

@@ -68,6 +68,7 @@ describe('recorded histories', () => {
       'no-tools',
       'sealing',
       'server-tool',
+      'space-erasure',
       'sweep',
       'tenant-deletion',
       'tool-rounds',

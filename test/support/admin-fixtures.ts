@@ -434,7 +434,10 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
       maker.send(at(place, 'POST', '/spaces', name)),
     ),
     'getSpace path space_id': space('GET', async () => ''),
-    'deleteSpace path space_id': space('DELETE', async () => ''),
+    'deleteSpace path space_id': {
+      ...space('DELETE', async () => ''),
+      make: (place) => maker.space(place),
+    },
     'updateSpace path space_id': space('PATCH', async () => '', bodies.space),
     'getSpaceModels path space_id': space('GET', async () => '/models'),
     'setSpaceModels path space_id': space('PUT', async () => '/models', bodies.models),

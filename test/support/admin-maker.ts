@@ -83,6 +83,11 @@ export class AdminMaker {
     return (await this.#done(place, 'POST', path, body)).id!;
   }
 
+  /** Another space of the place's tenant. */
+  async space(place: Place): Promise<string> {
+    return (await this.#done(place, 'POST', '/spaces', { name: 'Quay' })).id!;
+  }
+
   /** A principal of the tenant outside the space, with an address and a key. */
   async guest(place: Place): Promise<Guest> {
     const email = `guest-${newId().slice(-12)}@example.com`;

@@ -98,7 +98,10 @@ export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixt
       ids: { tenant_id: tenant },
     },
     'spaces.get': { input: async (place) => at(place), ids: { space_id: space } },
-    'spaces.delete': { input: async (place) => at(place), ids: { space_id: space } },
+    'spaces.delete': {
+      input: async (place) => ({ space_id: await maker.space(place) }),
+      ids: { space_id: space },
+    },
     'spaces.update': { input: async (place) => ({ ...at(place), name: 'Dock' }), ids: { space_id: space } },
     'members.list': listed('members.list', (place) => maker.member(place)),
     'members.get': { input: spaceMember, ids: { space_id: space, member_id: member } },

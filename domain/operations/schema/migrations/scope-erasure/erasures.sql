@@ -20,5 +20,5 @@ select pg_temp.show_to_system('erasures', 'tenant_id, root_type, root_id, ended_
 -- update that marks it needs that.
 alter table collections add column deleted_at timestamptz;
 alter policy runtime on collections using (
-  tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid and (deleted_at is null or deleted_at = now()));
+  tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid and coalesce(deleted_at, now()) = now());
 grant select (deleted_at) on collections to app_system;
