@@ -9,6 +9,7 @@ import type { Defect } from './defect.ts';
 import { durableDefects } from './durable-defects.ts';
 import { engineDefects } from './engine-defects.ts';
 import { erasureDefects } from './erasure-defects.ts';
+import { scopeErasureDefects } from './scope-erasure-defects.ts';
 import { knowledgeDefects } from './knowledge-defects.ts';
 import { peopleDefects } from './people-defects.ts';
 import { textDefects } from './text-defects.ts';
@@ -27,6 +28,7 @@ export const defects: readonly Defect[] = [
   ...durableDefects,
   ...engineDefects,
   ...erasureDefects,
+  ...scopeErasureDefects,
   ...knowledgeDefects,
   ...peopleDefects,
   ...textDefects,

@@ -3,15 +3,14 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import type { TenantTable } from '#domain/operations/erasure/read-catalogue.ts';
 import { isReferred, isTimeout } from '#domain/operations/erasure/sql-states.ts';
 import type { Branch, ScopePlan } from './plan-scope.ts';
-import { eraseKeys, listBelow, takeBelow, type Key } from './scope-rows.ts';
+import { changeKeys, hasKey, listBelow, takeBelow, type Below, type Key } from './scope-rows.ts';
 
 /** As for a whole tenant: locks are held for about half of `lockMs` and never longer. */
 const aimMs = 40;
 const lockMs = 90;
 const firstSize = 64;
-const maxRows = 20_000;
-/** Rows whose keys are read before what hangs below them is erased. */
-const maxKeys = 1_000;
+/** Rows whose keys are read at once: the next reading passes the index entries of all that were erased before. */
+const maxKeys = 10_000;
 /** Tables below each other; more of them are a circle of rows. */
 const maxDepth = 20;
 /** Passes over what hangs below some rows while others go on writing there. */
@@ -36,6 +35,12 @@ export interface ErasePass {
   also: (em: EntityManager, table: string, rows: number) => Promise<void>;
 }
 
+interface Rows {
+  table: TenantTable;
+  keys: readonly Key[];
+  depth: number;
+}
+
 /**
  * Erases what hangs below rows of a tenant, from the rows themselves: a page of them, first what hangs below it. Each
  * batch is a transaction, and what is left is the place of the next one, so a pass may end anywhere, and be repeated.
@@ -50,21 +55,17 @@ export class Eraser {
     this.#pass = pass;
   }
 
-  /** @throws Paused, and the database's errors */
-  async eraseBelow(above: TenantTable, keys: readonly Key[], depth = 0): Promise<void> {
-    if (depth > maxDepth) throw new Error(`Rows of ${above.name} belong to each other in a circle.`);
-    for (const branch of this.#pass.plan.below(above.name)) {
-      let left = true;
-      while (left) left = await this.#erasePage(branch, { above, keys, depth });
-    }
-  }
-
-  /** Erases rows with what hangs below them; not more than a batch of them. */
-  async eraseRows(table: TenantTable, keys: readonly Key[], depth = 0): Promise<void> {
+  /** Erases rows with what hangs below them. @throws Paused, and the database's errors */
+  async eraseRows(rows: Rows): Promise<void> {
+    const { table, keys, depth } = rows;
+    if (depth > maxDepth) throw new Error(`Rows of ${table.name} belong to each other in a circle.`);
     for (let pass = 1; ; pass += 1) {
-      await this.eraseBelow(table, keys, depth);
+      for (const branch of this.#pass.plan.below(table.name)) {
+        let left = true;
+        while (left) left = await this.#erasePage(branch, rows);
+      }
       try {
-        await this.#eraseKeys(table, keys);
+        await this.#change(table, keys, null);
         return;
       } catch (error) {
         if (!isReferred(error) || pass === maxPasses) throw error;
@@ -73,79 +74,82 @@ export class Eraser {
   }
 
   /** @returns whether more may be left */
-  async #erasePage(
-    branch: Branch,
-    { above, keys, depth }: { above: TenantTable; keys: readonly Key[]; depth: number },
-  ): Promise<boolean> {
-    const { table, clears } = branch;
-    const isLeaf = clears !== null || this.#pass.plan.below(table.name).length === 0;
-    const max = isLeaf ? maxRows : maxKeys;
-    const below = (size: number) => ({ branch, above, keys, size, leaves: this.#leaves.has(table.name) });
+  async #erasePage(branch: Branch, above: Rows): Promise<boolean> {
+    const { table, clears, selfReferences } = branch;
+    const below = { branch, above: above.table, keys: above.keys, leaves: this.#leaves.has(table.name) };
+    if (!hasKey(table)) return this.#takePage(below);
+    const page = await this.#inTransaction(null, (em) => listBelow(em, { ...below, size: maxKeys }));
     try {
-      if (isLeaf) {
-        const { size, result } = await this.#sized(table.name, max, async (em, size) => {
-          const rows = await takeBelow(em, below(size));
-          if (clears === null) await this.#pass.also(em, table.name, rows);
-          return rows;
-        });
-        return result === size;
-      }
-      const { size, result: page } = await this.#sized(table.name, max, (em, size) =>
-        listBelow(em, below(size)),
-      );
-      if (page.length > 0) await this.eraseRows(table, page, depth + 1);
-      return page.length === size;
+      await (clears === null
+        ? this.eraseRows({ table, keys: page, depth: above.depth + 1 })
+        : this.#change(table, page, clears));
     } catch (error) {
-      const mayRetry = branch.selfReferences.length > 0 && !this.#leaves.has(table.name);
-      if (!mayRetry || !(isReferred(error) || isTimeout(error))) throw error;
+      if (!isReferred(error) || selfReferences.length === 0 || below.leaves) throw error;
       this.#leaves.add(table.name);
       return true;
     }
+    return page.length === maxKeys;
   }
 
-  async #eraseKeys(table: TenantTable, keys: readonly Key[]): Promise<void> {
-    try {
-      await this.#inBatch(keys.length > 1, async (em) => {
-        await this.#pass.also(em, table.name, await eraseKeys(em, table, keys));
+  /** Rows without a key are found and changed in one statement. */
+  async #takePage(below: Omit<Below, 'size'>): Promise<boolean> {
+    const { table, clears } = below.branch;
+    const { size, rows } = await this.#sized(table, maxKeys, async (em, size) => {
+      const rows = await takeBelow(em, { ...below, size });
+      if (clears === null) await this.#pass.also(em, table.name, rows);
+      return rows;
+    });
+    return rows === size;
+  }
+
+  /** Erases rows by their keys, or sets columns of them to null. */
+  async #change(table: TenantTable, keys: readonly Key[], clears: readonly string[] | null): Promise<void> {
+    for (let done = 0; done < keys.length;) {
+      const { size } = await this.#sized(table, keys.length - done, async (em, size) => {
+        const rows = await changeKeys(em, table, keys.slice(done, done + size), clears);
+        if (clears === null) await this.#pass.also(em, table.name, rows);
+        return rows;
       });
-    } catch (error) {
-      if (!isTimeout(error) || keys.length === 1) throw error;
-      const half = Math.ceil(keys.length / 2);
-      this.#sizes.set(table.name, half);
-      await this.#eraseKeys(table, keys.slice(0, half));
-      await this.#eraseKeys(table, keys.slice(half));
+      done += size;
     }
   }
 
-  async #sized<T>(
-    table: string,
+  /** A batch of as many rows as there is time for, at most `max`. */
+  async #sized(
+    { name }: TenantTable,
     max: number,
-    work: (em: EntityManager, size: number) => Promise<T>,
-  ): Promise<{ size: number; result: T }> {
+    work: (em: EntityManager, size: number) => Promise<number>,
+  ): Promise<{ size: number; rows: number }> {
     for (;;) {
-      const size = this.#sizes.get(table) ?? firstSize;
+      const aim = this.#sizes.get(name) ?? firstSize;
+      const size = Math.min(aim, max);
       try {
         const begun = performance.now();
-        const result = await this.#inBatch(size > 1, (em) => work(em, size));
+        // A single row takes what it takes, but no others with it.
+        const rows = await this.#inTransaction(size > 1 ? lockMs : null, (em) => work(em, size));
         const factor = Math.min(4, aimMs / Math.max(performance.now() - begun, 1));
-        this.#sizes.set(table, Math.min(max, Math.max(1, Math.floor(size * factor))));
-        return { size, result };
+        this.#sizes.set(name, Math.min(maxKeys, Math.max(1, Math.floor(Math.max(aim, size) * factor))));
+        return { size, rows };
       } catch (error) {
         if (!isTimeout(error) || size === 1) throw error;
-        this.#sizes.set(table, Math.max(1, Math.floor(size / 4)));
+        this.#sizes.set(name, Math.max(1, Math.floor(size / 4)));
       }
     }
   }
 
-  /** A transaction whose statements are short. The rows above are few: each is looked up, whatever the statistics say. */
-  async #inBatch<T>(isLimited: boolean, work: (em: EntityManager) => Promise<T>): Promise<T> {
+  /**
+   * The rows above are looked up one by one, whatever the statistics say: a scan of the table would pass all that was
+   * erased before, in every batch.
+   * @param limitMs of each statement; null: as it is
+   */
+  async #inTransaction<T>(limitMs: number | null, work: (em: EntityManager) => Promise<T>): Promise<T> {
     const { purge, tenantId, mayGoOn } = this.#pass;
     if (!mayGoOn()) throw new Paused();
+    const off = ['hashjoin', 'mergejoin', 'seqscan', 'bitmapscan'];
+    const settings = off.map((plan) => `set_config('enable_${plan}', 'off', true)`);
+    if (limitMs !== null) settings.push(`set_config('statement_timeout', '${limitMs}', true)`);
     return purge.inTenant(tenantId, async (em) => {
-      await em.execute(
-        `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
-         ${isLimited ? `, set_config('statement_timeout', '${lockMs}', true)` : ''}`,
-      );
+      await em.execute(`select ${settings.join(', ')}`);
       return work(em);
     });
   }

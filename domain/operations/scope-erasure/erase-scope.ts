@@ -36,7 +36,11 @@ export async function eraseScope(
     erased(table, rows);
   };
   try {
-    await new Eraser({ purge, tenantId, plan, mayGoOn, also }).eraseRows(plan.root, [[tenantId, rootId]]);
+    await new Eraser({ purge, tenantId, plan, mayGoOn, also }).eraseRows({
+      table: plan.root,
+      keys: [[tenantId, rootId]],
+      depth: 0,
+    });
   } catch (error) {
     if (error instanceof Paused) return false;
     throw error;

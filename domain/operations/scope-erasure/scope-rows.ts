@@ -34,53 +34,57 @@ export async function listBelow(em: EntityManager, below: Below): Promise<Key[]>
   return rows.map(({ key }) => key);
 }
 
+export const hasKey = ({ key }: TenantTable): boolean => key[0]?.name !== 'ctid';
+
 /** Erases the next rows below, or sets to null what names the rows above. @returns how many */
 export async function takeBelow(em: EntityManager, below: Below): Promise<number> {
   const { table, clears } = below.branch;
+  return changed(em, { table, clears, page: pageOf(below) }, below.keys);
+}
+
+/** Erases rows by their keys, or sets columns of them to null. @returns how many there were */
+export async function changeKeys(
+  em: EntityManager,
+  table: TenantTable,
+  keys: readonly Key[],
+  clears: readonly string[] | null,
+): Promise<number> {
+  return changed(em, { table, clears, page: keysOf(table) }, keys);
+}
+
+async function changed(
+  em: EntityManager,
+  { table, clears, page }: { table: TenantTable; clears: readonly string[] | null; page: string },
+  keys: readonly Key[],
+): Promise<number> {
   const name = quoted(table.name);
   const change =
     clears === null
       ? `delete from ${name} c using page where`
       : `update ${name} c set ${clears.map((column) => `${quoted(column)} = null`).join(', ')} from page where`;
-  return changed(
-    em,
-    `with page as materialized (${pageOf(below)}), erased as (${change} ${isPage(table)} returning 1)`,
-    [JSON.stringify(below.keys)],
-  );
-}
-
-/** Erases rows by their keys. @returns how many there were */
-export async function eraseKeys(
-  em: EntityManager,
-  table: TenantTable,
-  keys: readonly Key[],
-): Promise<number> {
-  const page = `select ${valuesOf(table).join(', ')} from jsonb_array_elements(?::jsonb) e`;
-  return changed(
-    em,
-    `with page as materialized (${page}),
-     erased as (delete from ${quoted(table.name)} c using page where ${isPage(table)} returning 1)`,
-    [JSON.stringify(keys)],
-  );
-}
-
-async function changed(em: EntityManager, query: string, params: unknown[]): Promise<number> {
   const [row] = await em.execute<{ rows: number }[]>(
-    `${query} select count(*)::int as rows from erased`,
-    params,
+    `with page as materialized (${page}), erased as (${change} ${isPage(table)} returning 1)
+     select count(*)::int as rows from erased`,
+    [JSON.stringify(keys)],
   );
   return row?.rows ?? 0;
 }
 
-const valuesOf = (table: TenantTable): string[] =>
-  columnsOf(table).map(({ type }, n) => `cast(e ->> ${n} as ${type}) as k${n}`);
+const keysOf = (table: TenantTable): string => {
+  const values = columnsOf(table).map(({ type }, n) => `cast(e ->> ${n} as ${type}) as k${n}`);
+  return `select ${values.join(', ')} from jsonb_array_elements(?::jsonb) e`;
+};
 
 const isPage = (table: TenantTable): string =>
   columnsOf(table)
     .map(({ name }, n) => `c.${quoted(name)} = page.k${n}`)
     .join(' and ');
 
-/** For each row above a look-up by the index of the foreign key: the others of the table are not looked at. */
+/**
+ * For each row above a look-up by the index of the foreign key: the others of the table are not looked at. The keys are
+ * made before the join (`offset 0`): under row-level security a cast, which may reveal its argument, is no condition of
+ * an index.
+ */
 function pageOf({ branch, above, size, leaves }: Below): string {
   const { table, pairs, selfReferences } = branch;
   const columns = columnsOf(table).map(({ name }) => `c.${quoted(name)}`);
@@ -90,7 +94,7 @@ function pageOf({ branch, above, size, leaves }: Below): string {
     : '';
   const order =
     selfReferences.length === 0 ? '' : `order by ${columns.map((column) => `${column} desc`).join(', ')}`;
-  return `select c.* from (select ${valuesOf(above).join(', ')} from jsonb_array_elements(?::jsonb) e) page
+  return `select c.* from (${keysOf(above)} offset 0) page
     join ${quoted(above.name)} a on ${isPage(above).replaceAll('c.', 'a.')}
     cross join lateral (
       select ${columns.map((column, n) => `${column} as k${n}`).join(', ')} from ${quoted(table.name)} c

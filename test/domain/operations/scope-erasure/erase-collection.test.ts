@@ -1,6 +1,8 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { listBelow } from '#domain/operations/scope-erasure/scope-rows.ts';
 import { planScope } from '#domain/operations/scope-erasure/plan-scope.ts';
 import { readCatalogue } from '#domain/operations/erasure/read-catalogue.ts';
 import { eraseScope } from '#domain/operations/scope-erasure/erase-scope.ts';
@@ -196,6 +198,37 @@ describe('the erasure of a collection', () => {
     }
     expect(await danglingKeys(world.admin)).toEqual([]);
     expect(await checksumWithout(world.admin, gone.tenantId)).toEqual(others);
+  });
+
+  it('looks rows up by their keys: it reads nothing of other collections', async () => {
+    const { tenantId } = await filled(300);
+    await world.admin.query('analyze chunks; analyze chunk_embeddings');
+    const plan = planScope(await world.purge.acrossTenants(readCatalogue), 'collections');
+    const above = plan.below('collections').find(({ table }) => table.name === 'chunks')!.table;
+    const branch = plan.below('chunks').find(({ table }) => table.name === 'chunk_embeddings')!;
+    const names = ['tenant_id', ...above.key.map(({ name }) => name)].map((name) => `${name}::text`);
+    const { rows } = await world.admin.query<{ key: string[] }>(
+      `select array[${names.join(', ')}] as key from chunks where tenant_id = $1 limit 5`,
+      [tenantId],
+    );
+    const explained = await world.purge.inTenant(tenantId, async (em) => {
+      let text = '';
+      const execute = async (sql: string, values: unknown[]) => {
+        text = JSON.stringify(await em.execute(`explain ${sql}`, values));
+        return [];
+      };
+      const keys = rows.map(({ key }) => key);
+      await listBelow({ execute } as unknown as EntityManager, {
+        branch,
+        above,
+        keys,
+        size: 10,
+        leaves: false,
+      });
+      return text;
+    });
+    expect(explained).toContain('document_id = page.k1');
+    expect(explained).not.toContain('Join Filter');
   });
 
   it('holds the locks of no more rows than a batch has time for', async () => {

@@ -127,6 +127,28 @@ describe('the erasure of a space', () => {
   });
 });
 
+describe('a column that names what can be deleted, without a foreign key', () => {
+  it('is decided about: its rows go with what they name, or stay', async () => {
+    const { rows } = await run(
+      `select c.relname || '.' || a.attname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+         and a.attname ~ '^(space|collection|project|connector|document|thread|response|message|server)_id$'
+         and not exists (select from pg_constraint f where f.contype = 'f' and f.conrelid = c.oid and a.attnum = any (f.conkey))
+       order by 1`,
+      [],
+    );
+    const decided = {
+      'items.response_id': 'goes',
+      'messages.response_id': 'goes with its thread',
+      'response_ids.space_id': 'goes with the response of the same id',
+      'stream_runs.response_id': 'goes',
+      'usage_ledger.response_id': 'stays: costs',
+      'usage_ledger.space_id': 'stays: costs',
+    };
+    expect(rows.map(({ name }) => name)).toEqual(Object.keys(decided));
+  });
+});
+
 describe('a deleted space', () => {
   it('is out of sight at once, its work is ended with its status, and nothing but its costs is left', async () => {
     const { tenantId, spaceId } = engine.world;
