@@ -140,6 +140,7 @@ describe('a column that names what can be deleted, without a foreign key', () =>
     const decided = {
       'items.response_id': 'goes',
       'messages.response_id': 'goes with its thread',
+      'observability_configs.project_id': 'names a project of another system',
       'response_ids.space_id': 'goes with the response of the same id',
       'stream_runs.response_id': 'goes',
       'usage_ledger.response_id': 'stays: costs',
