@@ -1,10 +1,10 @@
 import type { WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
+import { openErasures } from '#domain/operations/scope-erasure/open-erasures.ts';
 import { openDeletions } from '#domain/operations/tenant-deletion/open-deletions.ts';
 import { listedSweep } from './listed-sweep.ts';
 import { reconcileConnectors } from './reconcile-connectors.ts';
 import { reconcileDocuments } from './reconcile-documents.ts';
 import { reconcileEmbeddings } from './reconcile-embeddings.ts';
-import { reconcileErasures } from './reconcile-erasures.ts';
 import { reconcileFanOuts } from './reconcile-fan-outs.ts';
 import { reconcileResponses } from './reconcile-responses.ts';
 import type { Sweep } from './sweep.ts';
@@ -27,6 +27,6 @@ export const reconciliation = {
   },
   traceResponse: { because: 'A trace is exported by best effort; no row waits for it.' },
   deleteTenant: listedSweep(openDeletions),
-  eraseScope: reconcileErasures,
+  eraseScope: listedSweep(openErasures),
   runSweep: { because: 'The clock of the workers starts the workflow again when the sweep is due.' },
 } satisfies Record<WorkflowType, Sweep | Unreconciled>;

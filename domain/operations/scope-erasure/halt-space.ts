@@ -32,7 +32,7 @@ export async function haltSpace(unitOfWork: UnitOfWork, space: SpaceRef): Promis
     failures.collect(() => unitOfWork.inTenant(tenantId, (em) => cancelResponse(em, { tenantId, id }))),
   );
   await eachOf(unitOfWork, space, callingAfter, (id) =>
-    failures.collect(() => unitOfWork.inTenant(tenantId, (em) => settleCalls(em, id))),
+    failures.collect(() => unitOfWork.inTenant(tenantId, (em) => resolveCalls(em, id))),
   );
   await unitOfWork.inTenant(tenantId, async (em) => {
     for (const connection of await em.find(Connection, { spaceId: space.spaceId, withdrawnAt: null })) {
@@ -101,20 +101,20 @@ async function cancelResponse(
 }
 
 /** The ledger is erased, but the event of a call that may have taken effect is recorded first. */
-async function settleCalls(em: EntityManager, id: string): Promise<void> {
+async function resolveCalls(em: EntityManager, id: string): Promise<void> {
   const response = await em.findOne(Response, { id });
   if (response !== null) await reconcileLostCalls(em, response);
 }
 
 async function countAwaited(em: EntityManager, { tenantId, spaceId }: SpaceRef): Promise<number> {
   const [row] = await em.execute<{ n: number }[]>(
-    `select (select count(*) from responses where tenant_id = ? and space_id = ? and finished_at is null)
+    `select ((select count(*) from responses where tenant_id = ? and space_id = ? and finished_at is null)
        + (select count(*) from responses r join tool_calls c on c.tenant_id = r.tenant_id and c.response_id = r.id
           where r.tenant_id = ? and r.space_id = ? and c.status = 'started')
        + (select count(*) from mcp_connections where tenant_id = ? and space_id = ?)
        + (select count(*) from fan_outs f join events e on e.tenant_id = f.tenant_id and e.id = f.event_id
-          where f.tenant_id = ? and f.event_type = 'space.deleted' and e.resource_id = ?) as n`,
+          where f.tenant_id = ? and f.event_type = 'space.deleted' and e.resource_id = ?))::int as n`,
     [tenantId, spaceId, tenantId, spaceId, tenantId, spaceId, tenantId, spaceId],
   );
-  return Number(row?.n ?? 0);
+  return row?.n ?? 0;
 }

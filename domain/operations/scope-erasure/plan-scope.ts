@@ -36,7 +36,7 @@ const belonging: readonly ForeignKey[] = [
 
 /**
  * What belongs to a row of the root's table, by the foreign keys of the catalogue. A foreign key that PostgreSQL would
- * set to null says that its row lives on, and so does one that may be null, unless it names the root itself: what uses
+ * set to null says that its row lives on, and so does a nullable one, unless it names the root itself: what uses
  * a credential is no part of it. Every other one says that its row is a part of what it names.
  */
 export function planScope(catalogue: Catalogue, rootTable: string): ScopePlan {

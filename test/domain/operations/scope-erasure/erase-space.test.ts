@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { WorkflowState } from '#domain/foundation/durable/workflow-inspector.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
 import { createContext, type Context } from '#domain/foundation/access/context.ts';
 import { loadCaller } from '#domain/foundation/access/load-caller.ts';
 import { readCatalogue } from '#domain/operations/erasure/read-catalogue.ts';
@@ -13,6 +16,7 @@ import { openSpace } from '#domain/workspace/spaces/open-space.ts';
 import { openEngine, type Engine } from '../../../support/engine.ts';
 import { checksumWithout } from '../../../support/erasure-world.ts';
 import { Purge } from '../../../support/purge.ts';
+import { inspectorSaying, sweepOnce } from '../../../support/sweeps.ts';
 import { countTenantRows, danglingKeys, fillTenant } from '../../../support/tenant-rows.ts';
 import { createWorld, secrets } from '../../../support/world.ts';
 
@@ -147,6 +151,35 @@ describe('a column that names what can be deleted, without a foreign key', () =>
       'usage_ledger.space_id': 'stays: costs',
     };
     expect(rows.map(({ name }) => name)).toEqual(Object.keys(decided));
+  });
+});
+
+describe('the sweep of erasures', () => {
+  it('starts a workflow again that Temporal has lost or that was ended, and no other', async () => {
+    const { database, world, dispatches } = engine;
+    const { tenantId } = world;
+    await run(`update erasures set ended_at = now()`, []);
+    const rootId = newId();
+    await run(`insert into erasures (tenant_id, root_type, root_id) values ($1, 'collection', $2)`, [
+      tenantId,
+      rootId,
+    ]);
+    const sweep = async (state: WorkflowState) => {
+      const deps = { database: database.database, unitOfWork: database.unitOfWork, dispatches };
+      const { starts } = await sweepOnce(sweeps.reconcileErasures.sweep, {
+        ...deps,
+        inspector: inspectorSaying(state),
+      });
+      const pending = await run('delete from outbox where tenant_id = $1', [tenantId]);
+      return [starts.map(({ payload }) => payload), pending.rowCount];
+    };
+    await run('delete from outbox', []);
+    expect(await sweep('open')).toEqual([[], 0]);
+    const start = { tenantId, rootType: 'collection', rootId };
+    expect(await sweep('closed')).toEqual([[start], 1]);
+    expect(await sweep('unknown_id')).toEqual([[start], 1]);
+    await run('update erasures set ended_at = now() where root_id = $1', [rootId]);
+    expect(await sweep('unknown_id')).toEqual([[], 0]);
   });
 });
 
