@@ -34,6 +34,33 @@ describe('a space', () => {
     expect(await place.eventsOf(id)).toEqual(['space.created', 'space.updated', 'space.models_updated']);
   });
 
+  it('is deleted by its administrator, and then unknown with everything in it', async () => {
+    const { id } = (await own('POST', '/spaces', { name: 'Quay' })).body.data;
+    const { id: collection } = (await own('POST', `/spaces/${id}/collections`, { name: 'Tides' })).body.data;
+    const viewer = await place.person({ spaceRole: null });
+    await own('POST', `/spaces/${id}/members`, { principal_id: viewer.principalId });
+    const refused = await place.ask(viewer, 'DELETE', `/spaces/${id}`);
+    expect(verdict(refused)).toBe('403 missing_permission');
+    expect(refused.body.error.missing_permission).toBe('spaces.delete');
+    expect(await own('DELETE', `/spaces/${id}`)).toMatchObject({
+      status: 200,
+      body: { data: { id, deleted: true } },
+    });
+    for (const [method, path, body] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['PATCH', '', { name: 'Dock' }],
+      ['GET', '/threads'],
+      ['GET', `/collections/${collection}`],
+      ['POST', '/collections', { name: 'Late' }],
+    ] as const) {
+      expect(verdict(await own(method, `/spaces/${id}${path}`, body))).toBe('404 space_not_found');
+    }
+    expect(idsOf(await own('GET', '/spaces?limit=100'))).not.toContain(id);
+    expect(idsOf(await place.ask(viewer, 'GET', '/spaces'))).toEqual([]);
+    expect(await place.eventsOf(id)).toContain('space.deleted');
+  });
+
   it('is listed to those whose membership shows it, all to those who read all', async () => {
     const { unitOfWork } = place.database;
     await unitOfWork.inTenant(place.world.tenantId, (em) =>

@@ -16,18 +16,20 @@ afterAll(async () => {
   await environment?.teardown();
 });
 
-it('erases slice by slice until nothing is left, and tries a slice again that failed', async () => {
-  const input: EraseScopeInput = { tenantId: 't', rootType: 'collection', rootId: 'c' };
-  const asked: EraseScopeInput[] = [];
-  const slices: (EraseScopeSlice | Error)[] = [
-    { isGone: false, rows: 5 },
-    new Error('the database is away'),
-    { isGone: false, rows: 0 },
-    { isGone: true, rows: 2 },
-  ];
+type Slice = EraseScopeSlice | Error;
+
+/** Runs the workflow with scripted slices, and for a space with what its halt still waits for. */
+async function run(input: EraseScopeInput, slices: Slice[], awaited: number[] = []) {
+  const asked: string[] = [];
   const activities = {
+    haltDeletedSpace: async (scope: EraseScopeInput) => {
+      expect(scope).toEqual(input);
+      asked.push('halt');
+      return awaited.shift();
+    },
     eraseScopeSlice: async (scope: EraseScopeInput) => {
-      asked.push(scope);
+      expect(scope).toEqual(input);
+      asked.push('erase');
       const slice = slices.shift()!;
       if (slice instanceof Error) throw slice;
       return slice;
@@ -41,15 +43,34 @@ it('erases slice by slice until nothing is left, and tries a slice again that fa
     workflowBundle: { codePath: inject('workflowBundle') },
     activities,
   });
-  await worker.runUntil(async () => {
+  return worker.runUntil(async () => {
     const handle = await environment.client.workflow.start(eraseScope, {
       taskQueue,
       workflowId: `test/${randomUUID()}`,
       args: [input],
     });
-    expect(await handle.result()).toEqual({ rows: 7 });
+    const result = await handle.result();
     const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    expect(metadata.currentDetails).toBe('The collection is erased.');
+    return { result, asked, details: metadata.currentDetails };
   });
-  expect(asked).toEqual([input, input, input, input]);
+}
+
+it('erases slice by slice until nothing is left, and tries a slice again that failed', async () => {
+  const scope = { tenantId: 't', rootType: 'collection', rootId: 'c' } as const;
+  const { result, asked, details } = await run(scope, [
+    { isGone: false, rows: 5 },
+    new Error('the database is away'),
+    { isGone: false, rows: 0 },
+    { isGone: true, rows: 2 },
+  ]);
+  expect(result).toEqual({ rows: 7 });
+  expect(asked).toEqual(['erase', 'erase', 'erase', 'erase']);
+  expect(details).toBe('The collection is erased.');
+});
+
+it('halts a space until nothing of it is awaited, then erases it', async () => {
+  const scope = { tenantId: 't', rootType: 'space', rootId: 's' } as const;
+  const { asked, details } = await run(scope, [{ isGone: true, rows: 3 }], [2, 1, 0]);
+  expect(asked).toEqual(['halt', 'halt', 'halt', 'erase']);
+  expect(details).toBe('The space is erased.');
 });

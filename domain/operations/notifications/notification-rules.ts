@@ -138,8 +138,11 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
   },
   'space.deleted': {
     audience: [{ kind: 'space_members' }],
-    title: (event) =>
-      (text(event, 'name') === '' ? 'A space' : `The space ${text(event, 'name')}`) + ' was deleted',
+    // The space is out of sight by now; its deletion has its name.
+    title: (event, space) => {
+      const name = text(event, 'name');
+      return `${name === '' ? `${space.charAt(0).toUpperCase()}${space.slice(1)}` : `The space ${name}`} was deleted`;
+    },
   },
   'space.response_completed': {
     audience: [{ kind: 'requester' }],
