@@ -40,8 +40,7 @@ describe('a space', () => {
     const viewer = await place.person({ spaceRole: null });
     await own('POST', `/spaces/${id}/members`, { principal_id: viewer.principalId });
     const refused = await place.ask(viewer, 'DELETE', `/spaces/${id}`);
-    expect(verdict(refused)).toBe('403 missing_permission');
-    expect(refused.body.error.missing_permission).toBe('spaces.delete');
+    expect(verdict(refused)).toBe('403 missing_permission spaces.delete');
     expect(await own('DELETE', `/spaces/${id}`)).toMatchObject({
       status: 200,
       body: { data: { id, deleted: true } },
