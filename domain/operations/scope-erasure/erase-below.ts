@@ -88,7 +88,8 @@ export class Eraser {
       this.#leaves.add(table.name);
       return true;
     }
-    return page.length === maxKeys;
+    // Without the last leaves, others are leaves.
+    return below.leaves ? page.length > 0 : page.length === maxKeys;
   }
 
   /** Rows without a key are found and changed in one statement. */

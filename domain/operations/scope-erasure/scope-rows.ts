@@ -75,9 +75,9 @@ const keysOf = (table: TenantTable): string => {
   return `select ${values.join(', ')} from jsonb_array_elements(?::jsonb) e`;
 };
 
-const isPage = (table: TenantTable): string =>
+const isPage = (table: TenantTable, alias = 'c'): string =>
   columnsOf(table)
-    .map(({ name }, n) => `c.${quoted(name)} = page.k${n}`)
+    .map(({ name }, n) => `${alias}.${quoted(name)} = page.k${n}`)
     .join(' and ');
 
 /**
@@ -95,7 +95,7 @@ function pageOf({ branch, above, size, leaves }: Below): string {
   const order =
     selfReferences.length === 0 ? '' : `order by ${columns.map((column) => `${column} desc`).join(', ')}`;
   return `select c.* from (${keysOf(above)} offset 0) page
-    join ${quoted(above.name)} a on ${isPage(above).replaceAll('c.', 'a.')}
+    join ${quoted(above.name)} a on ${isPage(above, 'a')}
     cross join lateral (
       select ${columns.map((column, n) => `${column} as k${n}`).join(', ')} from ${quoted(table.name)} c
       where c.tenant_id = a.tenant_id and ${named.join(' and ')} ${free} ${order} limit ${size}) c
