@@ -422,6 +422,10 @@ describe('a refresh that failed', () => {
 
   it('since the client cannot be opened says so, and keeps the tokens', async () => {
     const id = await connected(-1);
+    // Of a process that was lost in an earlier refresh.
+    await admin.query(
+      `update mcp_connections set lease_nonce = gen_random_uuid(), lease_until = now() - interval '1 second'`,
+    );
     await admin.query(`update authorization_clients set issuer = 'https://other.example.com'`);
     expect(await source().read(identity())).toBeNull();
     expect(await rowOf(id)).toMatchObject({ status: 'client_rejected', tokens: expect.any(String) });
@@ -659,6 +663,21 @@ describe('more scopes', () => {
     ]);
     expect(rows).toEqual([{ status: 'scope_required', required_scope: 'write admin' }]);
     expect(await source().read(identity())).not.toBeNull();
+  });
+
+  it('that a call needed are kept also when its token was refreshed meanwhile, and hide no other end', async () => {
+    const id = await connected(600);
+    const used = (await source().read(identity()))!;
+    await source().renew(identity(), used);
+    await source().needScope(identity(), used, 'write');
+    expect(await rowOf(id)).toMatchObject({
+      status: 'scope_required',
+      required_scope: 'write',
+      generation: 2,
+    });
+    await admin.query(`update mcp_connections set status = 'client_rejected'`);
+    await source().needScope(identity(), used, 'admin');
+    expect(await rowOf(id)).toMatchObject({ status: 'client_rejected', required_scope: 'admin write' });
   });
 
   it('are no more than one authorization request can name', async () => {
