@@ -317,4 +317,28 @@ export const connectionsDefects: readonly Defect[] = [
     test: popup,
     caughtBy: 'each end names its server',
   },
+  {
+    name: 'a connection stored for a person who has left the space',
+    file: 'domain/capabilities/server-connections/lock-server.ts',
+    replace: [['if (ownerId !== null) {', 'if (ownerId === undefined) {']],
+    test: popup,
+    caughtBy: 'when the person leaves the space while they are being stored',
+  },
+  {
+    name: 'scopes that a connection needs lost by a refresh',
+    file: 'domain/capabilities/connection-tokens/use-connections.ts',
+    replace: [
+      ['{ connectionId: id }: UsableConnection', '{ connectionId: id, generation }: UsableConnection'],
+      ['{ id, withdrawnAt: null }, lock', '{ id, generation, withdrawnAt: null }, lock'],
+    ],
+    test: refresh,
+    caughtBy: 'are kept also when its token was refreshed meanwhile',
+  },
+  {
+    name: 'a connection whose client is rejected behind a lost lease',
+    file: 'domain/capabilities/connection-tokens/end-connection.ts',
+    replace: [[', { leaseUntil: { $lte: now } }]', ']']],
+    test: refresh,
+    caughtBy: 'since the client cannot be opened says so',
+  },
 ];
