@@ -348,6 +348,18 @@ describe('a connection', () => {
     expect((await eventsOf(serverId)).at(-1)).toBe('revoked member_removed');
   });
 
+  it('that its person ends is not made again by a popup that was open', async () => {
+    const serverId = await registerServer();
+    const ann = await editor();
+    await connectAs(serverId, ann.apiKey);
+    const [handle, ofOwner] = [await authorize(serverId, ann.apiKey), await authorize(serverId)];
+    expect((await disconnect(serverId, ann.apiKey)).status).toBe(200);
+    expect(await connectionOf(serverId, ann.apiKey)).toMatchObject({ status: 'auth_required' });
+    expect(await complete(handle, ann.apiKey)).toMatchObject(notThere);
+    expect((await eventsOf(serverId)).at(-1)).toBe('failed replaced');
+    expect(await complete(ofOwner)).toMatchObject({ status: 200 });
+  });
+
   it('of a space outlives the membership of the person that made it, which administrators see', async () => {
     const serverId = await registerServer('shared');
     const ann = await addMember(database.unitOfWork, world, { spaceRole: 'space_admin' });

@@ -9,5 +9,5 @@ export const audits = {
     'collection.connector_resumed',
     'collection.sync_cancelled',
   ],
-  disconnect: ['security.mcp_auth_revoked'],
+  disconnect: ['security.mcp_auth_failed', 'security.mcp_auth_revoked'],
 } satisfies Record<string, EventType[]>;
