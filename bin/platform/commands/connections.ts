@@ -12,9 +12,8 @@ const waitMs = 600_000;
 
 /** Commands of the group `tool-servers` about accounts at a server. */
 export function addConnections(group: Command): void {
-  addPopup(
-    group,
-    group
+  addPopup(group, {
+    connect: group
       .command('connect')
       .description('connect your account: prints a link for your browser, and waits for the code at its end')
       .option(
@@ -22,12 +21,12 @@ export function addConnections(group: Command): void {
         'where the page that the link leads to does not know this platform any more',
       )
       .argument(id),
-    (client, { registerAgain }: { registerAgain?: boolean }, server) =>
+    begin: (client, { registerAgain }: { registerAgain?: boolean }, server) =>
       client.connections.initiate.mutate({
         server_id: server,
         ...(registerAgain === true ? { register_again: 'true' as const } : {}),
       }),
-  );
+  });
   remote(inSpace(group.command('connection').description('your connection to a server').argument(id)), {
     call: (client, options: InSpace, server) => client.connections.get.query(ref(options, server)),
     show: ({ data }) => fields(data),
@@ -55,12 +54,14 @@ export function addConnections(group: Command): void {
   );
 }
 
+interface PopupCommand<Options> {
+  connect: Command;
+  /** @param holder its tool server or connector */
+  begin: (client: Client, options: Options, holder: string) => Promise<Outputs['connections']['initiate']>;
+}
+
 /** `connect`, which begins a popup and waits for the code at its end, and `complete`, which takes that. */
-export function addPopup<Options>(
-  group: Command,
-  connect: Command,
-  begin: (client: Client, options: Options, holder: string) => Promise<Outputs['connections']['initiate']>,
-): void {
+export function addPopup<Options>(group: Command, { connect, begin }: PopupCommand<Options>): void {
   remote(connect, {
     call: async (client, options: Options, holder) => {
       const begun = await begin(client, options, holder);

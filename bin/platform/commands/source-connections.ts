@@ -8,13 +8,12 @@ const connector = '<connector_id>';
 
 /** Commands of the group `connectors` about the account of a connector. */
 export function addSourceConnections(group: Command): void {
-  addPopup(
-    group,
-    inCollection(group.command('connect'))
+  addPopup(group, {
+    connect: inCollection(group.command('connect'))
       .description('connect its account: prints a link for your browser, and waits for the code at its end')
       .argument(connector),
-    (client, options: InCollection, id) => client.connectors.connect.mutate(connectorRef(options, id)),
-  );
+    begin: (client, options: InCollection, id) => client.connectors.connect.mutate(connectorRef(options, id)),
+  });
   remote(inCollection(group.command('connection').description('its connection').argument(connector)), {
     call: (client, options: InCollection, id) =>
       client.connectors.connection.query(connectorRef(options, id)),

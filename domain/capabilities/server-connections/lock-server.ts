@@ -31,8 +31,9 @@ export const lockServerHolder: LockHolder = async (ctx, attempt) => {
 };
 
 /**
- * Of a removal of the member at the same time, one that has committed refuses the connection, and one that waits finds and
- * withdraws it. Locks in the order of both kinds of removal. Tenant-wide roles connect without a membership.
+ * The member may be removed at the same time: a removal that has committed refuses the connection, a removal that waits
+ * finds and withdraws it. Locks in the order of removing a member and of deleting a principal. Tenant-wide roles connect
+ * without a membership.
  */
 async function requireMember(ctx: Context): Promise<void> {
   const { caller, em } = ctx;
