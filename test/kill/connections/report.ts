@@ -35,5 +35,6 @@ export function describeConnections(run: ConnectionRun): string {
     `  calls         ${outputs.join(', ')}, ${run.foreign.length} with another account, ${run.stuck.length} without an end`,
     `  connections   ${run.connected} made in ${run.tries} tries, ${tokens.revoked} ended by the authorization server, ${tokens.lost.length} lost`,
     `  refreshes     ${tokens.refreshes}, ${tokens.repeated} repeated after the loss of an answer, ${tokens.usedTwice.length} used twice without one`,
+    ...[...run.missed, ...tokens.usedTwice, ...tokens.lost].map((fault) => `  fault         ${fault}`),
   ].join('\n');
 }

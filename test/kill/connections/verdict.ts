@@ -30,9 +30,7 @@ export function judgeTokens(
   const repeated = [...uses.values()].filter((list) => list.length > 1);
   const usedTwice = repeated.flatMap(([first, second, ...more]) => {
     const isLost = struck.some(({ kind, at }) => kind === 'worker' && at > first!.at && at < second!.at);
-    return isLost && more.length === 0
-      ? []
-      : [`${first?.sub}: ${1 + more.length + 1} uses within ${Math.round(second!.at - first!.at)} ms`];
+    return isLost && more.length === 0 ? [] : [describeUses(struck, [first!, second!, ...more])];
   });
   const ended = ends.filter(({ output }) => output === 'authorization_required');
   const wrong = ended.filter((end) => !wasRevoked(log, made, end));
@@ -45,6 +43,16 @@ export function judgeTokens(
       log.filter(({ error }) => error === 'invalid_grant').map(({ form }) => form['refresh_token']),
     ).size,
   };
+}
+
+/** Names the strikes that came before each use. */
+function describeUses(struck: readonly ConnectionStruck[], uses: readonly TokenRequest[]): string {
+  const times = uses.map(({ at, error }) => {
+    const before = struck.findLast((each) => each.at < at);
+    const strike = before === undefined ? '' : `, ${Math.round(at - before.at)} ms after ${before.kind}`;
+    return `${Math.round(at)} ms (${error ?? 'answered'}${strike})`;
+  });
+  return `${uses[0]!.sub}: one refresh token at ${times.join(' and ')}`;
 }
 
 /** Whether a refusal explains that the call found no connection: since the account was connected for the last time. */
