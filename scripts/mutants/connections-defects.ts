@@ -281,10 +281,17 @@ export const connectionsDefects: readonly Defect[] = [
     file: 'domain/capabilities/connection-tokens/refresh-lease.ts',
     replace: [
       [', $or: free', ''],
-      ['if (isSeen && isHeld(connection, nonce, now)) {', 'if (false) {'],
+      ['isSeen ? holderOf(connection, nonce) : null', 'null as ReturnType<typeof holderOf>'],
     ],
     test: refresh,
     caughtBy: 'is refreshed once by many callers',
+  },
+  {
+    name: 'a lease taken as soon as its time is over',
+    file: 'domain/capabilities/connection-tokens/refresh-lease.ts',
+    replace: [['holder.nonce !== lost', 'false']],
+    test: refresh,
+    caughtBy: 'is not repeated by the next one',
   },
   {
     name: 'a withdrawn connection refreshed back',
