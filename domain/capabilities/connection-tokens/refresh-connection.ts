@@ -12,7 +12,7 @@ import {
 } from '#domain/capabilities/connections/connection-source.ts';
 import { noteFailure, type SeenTokens } from './end-connection.ts';
 import { afterFailure, type Outcome } from './failed-refresh.ts';
-import { claimRefresh, graceMs, leaseMs, type Claim, type Lease } from './refresh-lease.ts';
+import { claimRefresh, graceMs, leaseMs, type Lease } from './refresh-lease.ts';
 import { requestRefresh } from './request-refresh.ts';
 import { revokeIssued } from '#domain/capabilities/connections/revoke-issued.ts';
 import { saveRefreshed } from './save-refreshed.ts';
@@ -29,6 +29,12 @@ interface Refresh {
   retryRead?: RetryRead;
 }
 
+/** A lease whose time is over, and since when this refresher has looked at it. */
+interface Overdue {
+  nonce: string | null;
+  since: number;
+}
+
 /**
  * Refreshes tokens over all processes once: a lease in the row names the refresher, and its result counts only if the
  * row still has the generation that it began with. No transaction is open during the request.
@@ -41,12 +47,11 @@ export async function refreshConnection(
   { seen, stillValid, retryRead = (read) => read() }: Refresh,
 ): Promise<UsableConnection | null> {
   const until = performance.now() + patienceMs;
-  let overdue: { nonce: string; since: number } | null = null;
+  const overdue: Overdue = { nonce: null, since: 0 };
   for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, lastLookMs)) {
     const nonce = newId();
-    const lost: string | null =
-      overdue !== null && performance.now() - overdue.since > graceMs ? overdue.nonce : null;
-    const claim: Claim = await retryRead(() => claimRefresh(parts, identity, { seen, nonce, lost }));
+    const lost = performance.now() - overdue.since > graceMs ? overdue.nonce : null;
+    const claim = await retryRead(() => claimRefresh(parts, identity, { seen, nonce, lost }));
     const outcome =
       claim.kind === 'claimed'
         ? await runRefresh(parts, identity, { lease: claim.lease, stillValid })
@@ -77,8 +82,8 @@ export async function refreshConnection(
         if (stillValid && outcome.kind !== 'overtaken') {
           return seen;
         }
-        if (outcome.kind === 'overdue' && outcome.nonce !== overdue?.nonce) {
-          overdue = { nonce: outcome.nonce, since: performance.now() };
+        if (outcome.kind === 'overdue' && outcome.nonce !== overdue.nonce) {
+          Object.assign(overdue, { nonce: outcome.nonce, since: performance.now() });
         }
         if (performance.now() > until) {
           throw new ConnectionUnavailable('refresh_held');

@@ -181,6 +181,29 @@ describe('a deletion', () => {
     expect([...asked].filter((id) => id !== runs).length).toBeGreaterThan(600);
   });
 
+  it('drops a message that cannot be sent, and looks once more whether its last try was received', async () => {
+    const { unitOfWork } = place.database;
+    const { tenantId } = await createWorld(unitOfWork);
+    const left = (age: string) =>
+      place.admin.query(
+        `insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until, created_at)
+         values ($1, gen_random_uuid(), 'start', 'unknown', 'unknown', '{}', now() + interval '9 seconds',
+           now() - $2::interval)`,
+        [tenantId, age],
+      );
+    const workflows = { ...noWorkflows, listOpen: async () => [], openOf: async () => [] };
+    const stop = () => stopWork({ unitOfWork, workflows }, tenantId, { force: true });
+    await left('2 minutes');
+    expect(await stop()).toEqual({ open: 0, pending: 1 });
+    expect(await stop()).toEqual({ open: 0, pending: 0 });
+    await left('1 second');
+    expect([await stop(), await stop()]).toEqual([
+      { open: 0, pending: 1 },
+      { open: 0, pending: 1 },
+    ]);
+    await place.admin.query('delete from outbox where tenant_id = $1', [tenantId]);
+  });
+
   it('is taken up again when Temporal has lost its workflow', async () => {
     const world = await createWorld(place.database.unitOfWork);
     const ref = await schedule(world, 600);
