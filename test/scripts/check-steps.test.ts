@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { isSource } from '../../scripts/check/file-sizes.ts';
 import { inspect } from '../../scripts/check/forbidden-words.ts';
@@ -38,6 +40,24 @@ test('a full pass is reported with the number of steps, without the output of pa
   expect(passed).toBe(true);
   expect(printed).not.toContain('chatter');
   expect(printed).toContain('all 1 checks passed');
+});
+
+test('programs run beside our own checks', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const met = once(server, 'connection') as Promise<[Socket]>;
+  const visit = `fetch('http://127.0.0.1:${port}').catch(() => {})`;
+  const ended = met.then(([socket]) => {
+    socket.destroy();
+    server.close();
+    return { ok: true, text: '' };
+  });
+  const { passed } = await run([
+    { name: 'ours', run: () => ended },
+    { name: 'program', command: ['node', '-e', visit] },
+  ]);
+  expect(passed).toBe(true);
 });
 
 test('notes of unfinished work and module mocks are found with their line', () => {
