@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Client } from 'pg';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
+import { eraseBatch, type ErasureRoles } from '#domain/operations/erasure/erase-batch.ts';
+import { erasureDatabase } from '#domain/operations/erasure/erasure-database.ts';
 import type { ErasureStep } from '#domain/operations/erasure/erasure-step.ts';
 import { planErasure } from '#domain/operations/erasure/plan-erasure.ts';
 import { verifyErasure, type Verification } from '#domain/operations/erasure-proof/verify-erasure.ts';
@@ -20,6 +21,7 @@ export interface ErasureWorld {
   admin: Client;
   /** As the purge role. */
   purge: UnitOfWork;
+  roles: ErasureRoles;
   plan(): Promise<ErasureStep[]>;
   /** Erases a tenant from the first step to the last. */
   erase(tenantId: string): Promise<void>;
@@ -34,13 +36,14 @@ export async function openErasureWorld(server?: ProvidedPostgres): Promise<Erasu
   const database = await createTestDatabase(server);
   const orm: MikroORM = createOrm({ url: database.purgeUrl, statementTimeoutMs: 10_000 });
   const purge = new UnitOfWork(orm);
+  const roles = { purge, batches: erasureDatabase(database.purgeUrl) };
   const admin = await connect(database.adminUrl);
   const plan = () => purge.acrossTenants(planErasure);
   const eraseStep: ErasureWorld['eraseStep'] = async (step, tenantId) => {
     const sizes: number[] = [];
     let cursor: string | null = null;
     do {
-      const batch = await eraseBatch(purge, tenantId, step, { cursor });
+      const batch = await eraseBatch(roles, tenantId, step, { cursor, note: null });
       sizes.push(batch.rows);
       cursor = batch.cursor;
     } while (cursor !== null);
@@ -50,6 +53,7 @@ export async function openErasureWorld(server?: ProvidedPostgres): Promise<Erasu
     database,
     admin,
     purge,
+    roles,
     plan,
     eraseStep,
     async erase(tenantId) {
@@ -60,7 +64,7 @@ export async function openErasureWorld(server?: ProvidedPostgres): Promise<Erasu
     verify: (tenantId, sampleIds = []) =>
       verifyErasure({ databaseUrl: database.verifierUrl, tenantId, sampleIds }),
     async stop() {
-      await Promise.all([admin.end(), orm.close(true)]);
+      await Promise.all([admin.end(), orm.close(true), roles.batches.close()]);
       await database.drop();
     },
   };

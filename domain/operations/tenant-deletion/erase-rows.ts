@@ -1,9 +1,8 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { own } from '#domain/foundation/kernel/own.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { VerifierFailure } from '#domain/operations/erasure-proof/verifier-failure.ts';
 import { destroyDataKey } from '#domain/operations/erasure/destroy-data-key.ts';
-import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
+import { eraseBatch, type ErasedBatch, type ErasureRoles } from '#domain/operations/erasure/erase-batch.ts';
 import type { ErasureStep } from '#domain/operations/erasure/erasure-step.ts';
 import { planErasure } from '#domain/operations/erasure/plan-erasure.ts';
 import { isReferred } from '#domain/operations/erasure/sql-states.ts';
@@ -19,10 +18,8 @@ export interface ErasurePlace {
   cursor: string | null;
 }
 
-export interface ErasureParts {
+export interface ErasureParts extends ErasureRoles {
   unitOfWork: UnitOfWork;
-  /** Runs as the purge role. */
-  purge: UnitOfWork;
 }
 
 /**
@@ -131,34 +128,21 @@ export async function eraseRows(
 }
 
 async function eraseUnreferred(
-  { purge }: ErasureParts,
+  roles: ErasureRoles,
   { tenantId, deletionId }: DeletionRef,
   step: ErasureStep,
   cursor: string | null,
-): Promise<{ rows: number; cursor: string | null }> {
-  const unlinks = step.kind === 'unlink';
+): Promise<ErasedBatch> {
   try {
-    const also = async (em: EntityManager, rows: number) => {
-      if (!unlinks && rows > 0) {
-        await note(em, deletionId, step, rows);
-      }
-    };
-    const batch = await eraseBatch(purge, tenantId, step, { cursor, also });
-    return unlinks ? { ...batch, rows: 0 } : batch;
+    const note = { call: 'note_erased', id: deletionId };
+    const batch = await eraseBatch(roles, tenantId, step, { cursor, note });
+    return step.kind === 'unlink' ? { ...batch, rows: 0 } : batch;
   } catch (error) {
     if (isReferred(error)) {
       return { rows: 0, cursor: null };
     }
     throw error;
   }
-}
-
-/** In the transaction of the batch: a certificate counts what was committed, once. */
-async function note(em: EntityManager, deletionId: string, step: ErasureStep, rows: number): Promise<void> {
-  await noteIn(em, deletionId, (deletion) => {
-    deletion.tableName = step.countedAs;
-    addErased(deletion, step.countedAs, rows);
-  });
 }
 
 function addErased(deletion: TenantDeletion, table: string, rows: number): void {

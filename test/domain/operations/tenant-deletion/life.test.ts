@@ -104,7 +104,7 @@ describe('a deletion', () => {
     const lost = { ...ref, deletionId: newId() };
     const before = await countTenantRows(place.admin, ref.tenantId);
     await expect(place.erase(lost)).rejects.toThrow();
-    const parts = { unitOfWork: place.database.unitOfWork, purge: place.purge };
+    const parts = { ...place, unitOfWork: place.database.unitOfWork };
     const pass = { from: null, mayGoOn: () => true, reached: () => {} };
     await expect(eraseRows(parts, lost, pass)).rejects.toThrow();
     expect(await countTenantRows(place.admin, ref.tenantId)).toEqual(before);
@@ -251,7 +251,7 @@ describe('a deletion', () => {
     await place.begin(ref);
     const { unitOfWork } = place.database;
     const elsewhere = { verify: (_: string, ids: readonly string[]) => place.prover.verify(newId(), ids) };
-    const parts = { unitOfWork, purge: place.purge, secrets, softwareVersion: 't' };
+    const parts = { ...place, unitOfWork, secrets, softwareVersion: 't' };
     await expect(takeStock({ ...parts, prover: elsewhere }, ref)).rejects.toMatchObject({
       code: 'verifier_blind',
     });
