@@ -130,6 +130,7 @@ const builtinEmbedding = createBuiltinModel(modelFilesSource(config, process.env
 });
 builtinEmbedding.start();
 const purge = new UnitOfWork(purgeOrm);
+const anchors = fileAnchors(config.ANCHOR_FILE);
 if (config.DATABASE_VERIFIER_URL === undefined) {
   logger.warn('DATABASE_VERIFIER_URL is not set: no deletion of a tenant erases anything');
 }
@@ -142,6 +143,8 @@ const activities = createActivities({
   tenantWorkflows: createTenantWorkflows(client),
   prover: createProver(config.DATABASE_VERIFIER_URL),
   softwareVersion,
+  anchors,
+  eventRetentionDays: config.EVENT_RETENTION_DAYS,
   secrets,
   metrics,
   names: createPresidio(egress),
@@ -190,7 +193,7 @@ const upkeepDependencies: SweepDependencies = {
   starter: createStarter(client),
   authorizationServers,
   secrets,
-  anchors: fileAnchors(config.ANCHOR_FILE),
+  anchors,
   eventRetentionDays: config.EVENT_RETENTION_DAYS,
 };
 

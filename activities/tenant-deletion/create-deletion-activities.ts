@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
+import type { AnchorLog } from '#domain/foundation/events/anchor.ts';
 import type { ErasureRoles } from '#domain/operations/erasure/erase-batch.ts';
 import { certify } from '#domain/operations/tenant-deletion/certify.ts';
 import type { DeletionStep } from '#domain/operations/tenant-deletion/deletion-status.ts';
@@ -29,6 +30,8 @@ import { keepAlive } from '../keep-alive.ts';
 export interface DeletionDependencies extends SourceParts, ErasureRoles {
   tenantWorkflows: TenantWorkflows;
   prover: Prover;
+  anchors: AnchorLog;
+  eventRetentionDays: number;
   softwareVersion: string;
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
+import type { Anchor, AnchorLog } from '#domain/foundation/events/anchor.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import { erasureDatabase } from '#domain/operations/erasure/erasure-database.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
@@ -44,6 +45,8 @@ export interface DeletionWorld {
   purge: UnitOfWork;
   /** Of the same role. */
   batches: Database;
+  anchors: AnchorLog;
+  anchored: Anchor[];
   prover: Prover;
   /** The stage that is begun; retried where a transaction in flight holds its lock for long. */
   begin(ref: DeletionRef): Promise<void>;
@@ -59,7 +62,13 @@ export async function openDeletionWorld(): Promise<DeletionWorld> {
   const purge = new UnitOfWork(purgeOrm);
   const { unitOfWork } = database;
   const batches = erasureDatabase(database.purgeUrl);
-  const parts = { unitOfWork, purge, batches, secrets, softwareVersion: 'test' };
+  const anchored: Anchor[] = [];
+  const anchors = { append: async (lines: readonly Anchor[]) => anchored.push(...lines) > 0 };
+  const parts = {
+    ...{ unitOfWork, purge, batches, secrets, anchors },
+    eventRetentionDays: 365,
+    softwareVersion: 'test',
+  };
   const prover: Prover = {
     verify: (tenantId, sampleIds) =>
       verifyErasure({ databaseUrl: database.verifierUrl, tenantId, sampleIds }),
@@ -74,6 +83,8 @@ export async function openDeletionWorld(): Promise<DeletionWorld> {
     operator: await addOperator(unitOfWork),
     purge,
     batches,
+    anchors,
+    anchored,
     prover,
     begin: async ({ tenantId, deletionId }) => {
       for (let attempt = 0; ; attempt += 1) {

@@ -80,10 +80,22 @@ export async function addTables(admin: Client, sql: string, names: readonly stri
   await admin.query('commit');
 }
 
-/** The text of every row of the database, of every schema. */
+/**
+ * What a `pg_dump` would hold, as text: the rows of every table, materialised view and sequence of every schema, large
+ * objects, and the texts of functions, views, defaults, constraints and comments. Bytes are in hex.
+ */
 export async function dumpRows(admin: Client): Promise<string> {
-  const texts: string[] = [];
-  for (const name of await allTables(admin)) {
+  const { rows: defined } = await admin.query<{ text: string }>(
+    `select prosrc as text from pg_proc where pronamespace::regnamespace::text not in ('pg_catalog', 'information_schema')
+     union all select pg_get_viewdef(oid) from pg_class where relkind in ('v', 'm')
+     union all select pg_get_expr(adbin, adrelid) from pg_attrdef
+     union all select pg_get_constraintdef(oid) from pg_constraint
+     union all select description from pg_description union all select description from pg_shdescription
+     union all select format('%s.%s %s', schemaname, sequencename, last_value) from pg_sequences
+     union all select lo_get(oid)::text from pg_largeobject_metadata`,
+  );
+  const texts = defined.map(({ text }) => text);
+  for (const name of await allTables(admin, ['r', 'm'])) {
     const { rows } = await admin.query<{ row: string }>(`select t::text as row from ${name} t`);
     texts.push(...rows.map(({ row }) => row));
   }
@@ -126,10 +138,11 @@ export async function idsOf(admin: Client, tenantId: string): Promise<string[]> 
   return [...ids];
 }
 
-async function allTables(admin: Client): Promise<string[]> {
+async function allTables(admin: Client, kinds: readonly string[] = ['r']): Promise<string[]> {
   const { rows } = await admin.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_toast' order by 1`,
+     where c.relkind = any ($1) and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_toast' order by 1`,
+    [kinds],
   );
   return rows.map(({ name }) => name);
 }

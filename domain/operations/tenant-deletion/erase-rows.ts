@@ -1,4 +1,8 @@
+import type { AnchorLog } from '#domain/foundation/events/anchor.ts';
+import { anchorChain } from '#domain/foundation/events/anchor-chains.ts';
+import { sealTenant } from '#domain/foundation/events/seal-events.ts';
 import { own } from '#domain/foundation/kernel/own.ts';
+import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { VerifierFailure } from '#domain/operations/erasure-proof/verifier-failure.ts';
 import { destroyDataKey } from '#domain/operations/erasure/destroy-data-key.ts';
@@ -22,6 +26,12 @@ export interface ErasureParts extends ErasureRoles {
   unitOfWork: UnitOfWork;
 }
 
+export interface StockParts extends ErasureParts {
+  prover: Prover;
+  anchors: AnchorLog;
+  eventRetentionDays: number;
+}
+
 /**
  * Keeps what the verifier counts before the first row is erased, for progress and the certificate, the end of the log
  * and a sample of ids. Nothing goes before the verifier has seen this tenant in every table that is erased: a zero of
@@ -29,7 +39,7 @@ export interface ErasureParts extends ErasureRoles {
  * @throws VerifierFailure
  */
 export async function takeStock(
-  { unitOfWork, purge, prover }: ErasureParts & { prover: Prover },
+  { unitOfWork, purge, prover, anchors, eventRetentionDays }: StockParts,
   ref: DeletionRef,
 ): Promise<void> {
   const known = await unitOfWork.inTenant(ref.tenantId, (em) => lockDeletion(em, ref.deletionId));
@@ -42,7 +52,13 @@ export async function takeStock(
   }
   const plan = await purge.inTenant(ref.tenantId, planErasure);
   const counted = countsOf(plan, tables);
-  const stock = await unitOfWork.inTenant(ref.tenantId, (em) => readStock(em, ref.tenantId));
+  // The certificate names the end of the log, which is sealed and anchored while it is there. A log that cannot be
+  // sealed any more, because it was changed, holds nothing up.
+  await sealTenant(purge, ref.tenantId).catch((error: unknown) => {
+    if (isDatabaseUnavailable(error)) throw error;
+  });
+  const anchor = await anchorChain({ purge, anchors }, ref.tenantId, eventRetentionDays);
+  const stock = await unitOfWork.inTenant(ref.tenantId, (em) => readStock(em, ref.tenantId, anchor));
   await changeDeletion(unitOfWork, ref, (deletion) => {
     if (deletion.counted == null) {
       Object.assign(deletion, stock, { counted });
