@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ErasureStep } from './erasure-step.ts';
 
 /** Where a batch begins, and how many rows it has. */
 export interface Place {
@@ -22,6 +23,10 @@ const placeSchema = z.strictObject({
   left: z.boolean(),
   erased: z.int().nonnegative(),
 });
+
+/** Of a table with one row of a tenant at most, that row. */
+export const firstPlaceOf = ({ key }: ErasureStep): Place =>
+  key.length === 0 ? { ...firstPlace, size: 1 } : firstPlace;
 
 /** For a batch that took too long. */
 export const halved = (place: Place): Place => ({

@@ -1,6 +1,6 @@
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { firstPlace, halved, readPlace, writePlace, type Place } from './batch-place.ts';
+import { firstPlace, firstPlaceOf, halved, readPlace, writePlace, type Place } from './batch-place.ts';
 import { batchStatements } from './batch-statements.ts';
 import { emptyPartition } from './empty-partition.ts';
 import { maxLockMs } from './erasure-database.ts';
@@ -51,7 +51,7 @@ export async function eraseBatch(
   if (step.kind === 'truncate') {
     return { rows: await emptyPartition(roles.purge, tenantId, step, note), cursor: null };
   }
-  let place = cursor === null ? firstPlace : readPlace(cursor);
+  let place = cursor === null ? firstPlaceOf(step) : readPlace(cursor);
   let [leaves, once] = [false, false];
   for (;;) {
     try {

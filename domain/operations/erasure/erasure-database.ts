@@ -2,7 +2,7 @@ import type { ConnectionWatch } from '#domain/foundation/persistence/connection-
 import { Database } from '#domain/foundation/persistence/database.ts';
 
 /** What waits for the rows of a batch waits no longer than this and its commit. */
-export const maxLockMs = 90;
+export const maxLockMs = 75;
 
 /**
  * Connections for the batches of erasures. A batch is one statement, so its locks end with the server's work and never

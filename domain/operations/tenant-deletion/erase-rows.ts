@@ -46,17 +46,17 @@ export async function takeStock(
   if (known.counted != null) {
     return;
   }
+  // The certificate names the end of the log, which is sealed and anchored while it is there. A log that cannot be
+  // sealed any more, because it was changed, holds nothing up.
+  await sealTenant(purge, ref.tenantId).catch((error: unknown) => {
+    if (isDatabaseUnavailable(error)) throw error;
+  });
   const { tables } = await prover.verify(ref.tenantId, []);
   if (own(tables, 'public.tenants') !== 1) {
     throw new VerifierFailure('verifier_blind', 'The verifier does not see the tenant that is to be erased.');
   }
   const plan = await purge.inTenant(ref.tenantId, planErasure);
   const counted = countsOf(plan, tables);
-  // The certificate names the end of the log, which is sealed and anchored while it is there. A log that cannot be
-  // sealed any more, because it was changed, holds nothing up.
-  await sealTenant(purge, ref.tenantId).catch((error: unknown) => {
-    if (isDatabaseUnavailable(error)) throw error;
-  });
   const anchor = await anchorChain({ purge, anchors }, ref.tenantId, eventRetentionDays);
   const stock = await unitOfWork.inTenant(ref.tenantId, (em) => readStock(em, ref.tenantId, anchor));
   await changeDeletion(unitOfWork, ref, (deletion) => {

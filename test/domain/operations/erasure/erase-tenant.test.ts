@@ -153,7 +153,7 @@ describe('a batch', () => {
     const step = (await world.plan()).find(({ table }) => table === 'slow')!;
     const sizes = await world.eraseStep(step, tenantId);
     expect(sizes.reduce((sum, rows) => sum + rows, 0)).toBe(12);
-    // 30 ms a row: more than two rows would hold their locks for over 90 ms.
+    // 30 ms a row: more than two rows would hold their locks for over 75 ms.
     expect(Math.max(...sizes)).toBeLessThanOrEqual(2);
     await world.admin.query('drop table slow; drop function slow_delete()');
   });
