@@ -65,7 +65,11 @@ export async function openDeletionWorld(): Promise<DeletionWorld> {
   const anchored: Anchor[] = [];
   const anchors = { append: async (lines: readonly Anchor[]) => anchored.push(...lines) > 0 };
   const parts = {
-    ...{ unitOfWork, purge, batches, secrets, anchors },
+    unitOfWork,
+    purge,
+    batches,
+    secrets,
+    anchors,
     eventRetentionDays: 365,
     softwareVersion: 'test',
   };

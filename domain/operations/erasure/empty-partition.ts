@@ -1,5 +1,5 @@
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import type { BatchNote } from './erase-batch.ts';
+import type { BatchNote } from './batch-note.ts';
 import type { ErasureStep } from './erasure-step.ts';
 import { isTimeout } from './sql-states.ts';
 

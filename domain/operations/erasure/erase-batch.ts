@@ -1,6 +1,7 @@
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { firstPlace, firstPlaceOf, halved, readPlace, writePlace, type Place } from './batch-place.ts';
+import type { BatchNote } from './batch-note.ts';
 import { batchStatements } from './batch-statements.ts';
 import { emptyPartition } from './empty-partition.ts';
 import { maxLockMs } from './erasure-database.ts';
@@ -16,12 +17,6 @@ export interface ErasureRoles {
   purge: UnitOfWork;
   /** For batches, each a statement and a transaction of its own: `erasureDatabase`. */
   batches: Database;
-}
-
-/** A function of the schema `app`: called in the transaction of a batch with the tenant, `id`, its table and its rows. */
-export interface BatchNote {
-  call: string;
-  id: string;
 }
 
 export interface BatchPlace {
@@ -107,8 +102,17 @@ async function eraseRows(
   const after = place.after === null ? null : JSON.stringify(place.after);
   const noted = step.kind === 'unlink' ? null : note;
   const values = [
-    ...[tenantId, find, erase, after, size, rowMs, aimMs, once || size === 1],
-    ...[noted?.call ?? null, noted?.id ?? null, step.countedAs],
+    tenantId,
+    find,
+    erase,
+    after,
+    size,
+    rowMs,
+    aimMs,
+    once || size === 1,
+    noted?.call ?? null,
+    noted?.id ?? null,
+    step.countedAs,
   ];
   const columns = 'rows::int, last, size, row_ms as "rowMs"';
   // A single row takes what it takes, but no others with it.

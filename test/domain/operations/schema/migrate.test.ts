@@ -35,7 +35,11 @@ it('a second migration waits for no reader and changes no table', async () => {
   try {
     const before = await versions();
     await dump.query('begin; lock table tenants, documents, principals in access share mode');
-    await migrate({ DATABASE_ADMIN_URL: database.adminUrl, DATABASE_URL: database.url });
+    await migrate({
+      DATABASE_ADMIN_URL: database.adminUrl,
+      DATABASE_URL: database.url,
+      DATABASE_PURGE_URL: database.purgeUrl,
+    });
     await dump.query('rollback');
     expect(await versions()).toBe(before);
   } finally {
