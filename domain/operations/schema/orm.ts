@@ -24,6 +24,7 @@ import { Migration20261125040000 } from '#domain/operations/schema/migrations/co
 import { Migration20261125060000 } from '#domain/operations/schema/migrations/deletion/Migration20261125060000.ts';
 import { Migration20261125070000 } from '#domain/operations/schema/migrations/tenant-deletion/Migration20261125070000.ts';
 import { Migration20261125174500 } from '#domain/operations/schema/migrations/outbox/Migration20261125174500.ts';
+import { Migration20261125191000 } from '#domain/operations/schema/migrations/tenant-deletion/Migration20261125191000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -52,6 +53,7 @@ export const migrationsList = [
   { name: 'Migration20261125060000', class: Migration20261125060000 },
   { name: 'Migration20261125070000', class: Migration20261125070000 },
   { name: 'Migration20261125174500', class: Migration20261125174500 },
+  { name: 'Migration20261125191000', class: Migration20261125191000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */
