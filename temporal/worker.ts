@@ -39,6 +39,7 @@ import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
 import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
 import { openCredential } from '#domain/capabilities/credentials/open-credential.ts';
+import { erasureDatabase } from '#domain/operations/erasure/erasure-database.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
 import { sweepNames } from '#domain/operations/maintenance/sweeps.ts';
 import { readUpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
@@ -99,6 +100,7 @@ const orm = createOrm({ url: config.DATABASE_URL, ...promptly, poolSize: 12 });
 const upkeepOrm = createOrm({ url: config.DATABASE_URL, ...patiently, poolSize: 3 });
 const upkeepDatabase = new Database({ url: config.DATABASE_URL, ...patiently, poolSize: 2 });
 const purgeOrm = createOrm({ url: config.DATABASE_PURGE_URL, ...patiently, poolSize: 4 });
+const erasureBatches = erasureDatabase(config.DATABASE_PURGE_URL, watch);
 const secrets = new Secrets(config.MASTER_KEY);
 metrics.observeQueueAge(() => outboxAgeSeconds(database));
 metrics.observeUpkeep(() => readUpkeepState(upkeepDatabase, sweepNames));
@@ -128,6 +130,7 @@ const builtinEmbedding = createBuiltinModel(modelFilesSource(config, process.env
 });
 builtinEmbedding.start();
 const purge = new UnitOfWork(purgeOrm);
+const anchors = fileAnchors(config.ANCHOR_FILE);
 if (config.DATABASE_VERIFIER_URL === undefined) {
   logger.warn('DATABASE_VERIFIER_URL is not set: no deletion of a tenant erases anything');
 }
@@ -135,10 +138,13 @@ const activities = createActivities({
   database,
   unitOfWork,
   purge,
+  batches: erasureBatches,
   authorizationServers,
   tenantWorkflows: createTenantWorkflows(client),
   prover: createProver(config.DATABASE_VERIFIER_URL),
   softwareVersion,
+  anchors,
+  eventRetentionDays: config.EVENT_RETENTION_DAYS,
   secrets,
   metrics,
   names: createPresidio(egress),
@@ -187,7 +193,7 @@ const upkeepDependencies: SweepDependencies = {
   starter: createStarter(client),
   authorizationServers,
   secrets,
-  anchors: fileAnchors(config.ANCHOR_FILE),
+  anchors,
   eventRetentionDays: config.EVENT_RETENTION_DAYS,
 };
 
@@ -268,6 +274,7 @@ closeWithGrace({ delay: 25_000, logger: false }, async ({ err, signal }) => {
     orm.close(true),
     upkeepOrm.close(true),
     purgeOrm.close(true),
+    erasureBatches.close(),
     database.close(),
     upkeepDatabase.close(),
     client.connection.close(),

@@ -1,5 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { SourceParts } from '#domain/capabilities/connections/connection-parts.ts';
+import type { AnchorLog } from '#domain/foundation/events/anchor.ts';
+import type { ErasureRoles } from '#domain/operations/erasure/erase-batch.ts';
 import { certify } from '#domain/operations/tenant-deletion/certify.ts';
 import type { DeletionStep } from '#domain/operations/tenant-deletion/deletion-status.ts';
 import {
@@ -16,7 +18,6 @@ import { revokeExternal } from '#domain/operations/tenant-deletion/revoke-extern
 import { stopWork, type StoppedWork } from '#domain/operations/tenant-deletion/stop-work.ts';
 import type { TenantWorkflows } from '#domain/operations/tenant-deletion/tenant-workflows.ts';
 import { proveErasure, type Prover } from '#domain/operations/tenant-deletion/prove-erasure.ts';
-import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type {
   EraseInput,
   EraseResult,
@@ -26,11 +27,11 @@ import type {
 } from '#workflows/delete-tenant/messages.ts';
 import { keepAlive } from '../keep-alive.ts';
 
-export interface DeletionDependencies extends SourceParts {
-  /** Runs as the purge role. */
-  purge: UnitOfWork;
+export interface DeletionDependencies extends SourceParts, ErasureRoles {
   tenantWorkflows: TenantWorkflows;
   prover: Prover;
+  anchors: AnchorLog;
+  eventRetentionDays: number;
   softwareVersion: string;
 }
 

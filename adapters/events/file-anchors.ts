@@ -6,13 +6,14 @@ export function fileAnchors(path: string | undefined): AnchorLog {
   return {
     append: async (anchors) => {
       if (path === undefined) {
-        return;
+        return false;
       }
       const file = await open(path, 'a+', 0o640);
       try {
         const lines = anchors.map((anchor) => `${JSON.stringify(anchor)}\n`).join('');
         await file.appendFile((await isTorn(file)) ? `${truncationMark}\n${lines}` : lines);
         await file.datasync();
+        return true;
       } finally {
         await file.close();
       }

@@ -4,6 +4,7 @@ import { connectedPage, connectionEnvelope, initiated } from '#api/contract/conn
 import * as inputs from '#api/contract/procedures.ts';
 import { presentConnected, presentConnection, presentInitiated } from '#api/present/connections.ts';
 import { toPage } from '#api/present/page.ts';
+import { audits } from '#api/rest/v1/connections/audits.ts';
 import { ownPage } from '#domain/capabilities/connections/connection-parts.ts';
 import { listConnections, readConnection } from '#domain/capabilities/connections/read-connection.ts';
 import { procedure, reads, router } from './trpc.ts';
@@ -11,7 +12,7 @@ import { procedure, reads, router } from './trpc.ts';
 export const connections = router({
   initiate: procedure({
     permission: 'tools.execute',
-    audit: ['security.mcp_auth_started', 'security.mcp_auth_failed'],
+    audit: audits.initiate,
   })
     .input(inputs.initiateConnectionInput)
     .output(initiated)
@@ -24,12 +25,7 @@ export const connections = router({
 
   complete: procedure({
     permission: 'tools.execute',
-    audit: [
-      'security.mcp_auth_granted',
-      'security.mcp_auth_failed',
-      'collection.connector_resumed',
-      'collection.sync_cancelled',
-    ],
+    audit: audits.complete,
   })
     .input(inputs.completeConnectionInput)
     .output(connectionEnvelope)
@@ -44,7 +40,7 @@ export const connections = router({
       data: presentConnection(await request.inContext(spaceId, (ctx) => readConnection(ctx, { serverId }))),
     })),
 
-  disconnect: procedure({ permission: 'tools.execute', audit: ['security.mcp_auth_revoked'] })
+  disconnect: procedure({ permission: 'tools.execute', audit: audits.disconnect })
     .input(inputs.serverInput)
     .output(deleted)
     .mutation(async ({ ctx: { deps, request }, input: { space_id: spaceId, server_id: serverId } }) => {

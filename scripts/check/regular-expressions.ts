@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
-import { checkSync } from 'recheck';
+import { check } from 'recheck';
 import { attackStrings, expectLinear } from '../../test/support/growth.ts';
 import { checkout, listFiles } from './checkout.ts';
 import type { Findings } from './run-steps.ts';
@@ -21,6 +21,21 @@ const built: ReadonlyMap<string, string> = new Map([
   ['domain/governance/recognition/ip.ts', 'measured in the same test'],
   ['domain/foundation/kernel/hidden-text.ts', 'one class of characters, and runs of it; measured there, too'],
 ]);
+
+/** Their automaton is not complete after half a minute: measured at once. A changed one is no longer in this list. */
+const tooLarge: ReadonlySet<string> = new Set(
+  [
+    /<ac:parameter\b[^<>]*>[^<]*<\/ac:parameter>/g,
+    /<ac:task-(?:id|uuid|status)\b[^<>]*>[^<]*<\/ac:task-(?:id|uuid|status)>/g,
+    /^<\?xml[^>]*encoding\s*=\s*["']([\w-]+)|<meta[^>]*charset\s*=\s*["']?([\w-]+)/i,
+    /<([^<>]{1,4000})>;\s*rel="next"/,
+    /^(?:export |public |private |static |async |default |abstract )*(?:function|class|def|fn|func|interface|struct|enum|impl|module|namespace|trait|type|sub|package)\b/,
+    /[;{}]$|^(?:\/\/|#include|import |from \S+ import|def |class |return\b|@\w)|[)\]]:$|=>|^<\?php/,
+    /^(?:[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?\.)+(?:\p{L}[\p{L}\p{M}]{1,62}|xn--[a-z0-9-]{2,59})/iu,
+  ].map(String),
+);
+/** On a machine that runs other steps beside; a tenth of it is enough without. */
+const timeoutMs = 10_000;
 
 export interface FoundExpression {
   place: string;
@@ -49,7 +64,7 @@ export function findExpressions(file: string, source: string): FoundExpression[]
 }
 
 /** Why an expression may take more than linear time on untrusted text; null when it does not. */
-export function checkExpression({ place, regex }: FoundExpression): string | null {
+export async function checkExpression({ place, regex }: FoundExpression): Promise<string | null> {
   if (regex === undefined) {
     const [file = ''] = place.split(':');
     return built.has(file)
@@ -57,15 +72,17 @@ export function checkExpression({ place, regex }: FoundExpression): string | nul
       : `${place}: built at run time; write it as a literal, or name it in \`built\``;
   }
   const { pattern, flags } = regex;
+  const everywhere = new RegExp(pattern, flags.replaceAll(/[gy]/g, '') + 'g');
+  if (tooLarge.has(`/${pattern}/${flags}`)) return measure(place, everywhere);
   // By its automaton alone: a search for attacks depends on the load of the machine.
-  const verdict = checkSync(pattern, flags, { checker: 'automaton', timeout: 3_000 });
+  const verdict = await check(pattern, flags, { checker: 'automaton', timeout: timeoutMs });
   switch (verdict.status) {
     case 'safe':
       return null;
     case 'vulnerable':
       return `${place}: /${pattern}/${flags} takes ${verdict.complexity.summary} time, for example on ${verdict.attack.pattern}`;
     case 'unknown':
-      return measure(place, new RegExp(pattern, flags.replaceAll(/[gy]/g, '') + 'g'));
+      return measure(place, everywhere);
   }
 }
 
@@ -85,9 +102,14 @@ function measure(place: string, expression: RegExp): string | null {
 /** Every regular expression of the programs takes linear time at most, as far as can be checked. */
 export async function checkExpressions(): Promise<Findings> {
   const faults: string[] = [];
+  const unused = new Set(tooLarge);
   for (const file of (await listFiles()).filter(isProgram)) {
-    const source = await readFile(join(checkout, file), 'utf8');
-    faults.push(...findExpressions(file, source).flatMap((each) => checkExpression(each) ?? []));
+    for (const found of findExpressions(file, await readFile(join(checkout, file), 'utf8'))) {
+      if (found.regex !== undefined) unused.delete(`/${found.regex.pattern}/${found.regex.flags}`);
+      const fault = await checkExpression(found);
+      if (fault !== null) faults.push(fault);
+    }
   }
+  faults.push(...[...unused].map((each) => `${each}: in no program; remove it from \`tooLarge\``));
   return { ok: faults.length === 0, text: faults.join('\n') };
 }

@@ -11,22 +11,34 @@ export interface Findings {
 /** A program of the checkout, or a function of ours. */
 export type Step = { name: string } & ({ command: readonly string[] } | { run: () => Promise<Findings> });
 
-/** Runs all steps in order and returns whether all passed; prints the failed ones at the end. */
+/**
+ * Runs the programs in order, and beside them our functions in order, and returns whether all passed; prints the
+ * failed ones at the end.
+ */
 export async function runSteps(steps: readonly Step[]): Promise<boolean> {
-  const failed: string[] = [];
+  const failed = new Set<Step>();
   const began = Date.now();
-  for (const step of steps) {
-    const since = Date.now();
-    process.stdout.write(`▶ ${step.name}\n`);
-    const { ok, text } = await perform(step);
-    const shown = ok && 'command' in step ? '' : text.trim();
-    if (shown !== '') process.stdout.write(`${shown}\n`);
-    process.stdout.write(`${ok ? '✓' : '✗'} ${step.name} (${seconds(since)})\n`);
-    if (!ok) failed.push(step.name);
-  }
-  const verdict = failed.length === 0 ? `all ${steps.length} checks passed` : `failed: ${failed.join(', ')}`;
+  const runAll = async (lane: readonly Step[]) => {
+    for (const step of lane) if (!(await report(step))) failed.add(step);
+  };
+  await Promise.all([
+    runAll(steps.filter((step) => 'command' in step)),
+    runAll(steps.filter((step) => 'run' in step)),
+  ]);
+  const names = steps.flatMap((step) => (failed.has(step) ? [step.name] : []));
+  const verdict = names.length === 0 ? `all ${steps.length} checks passed` : `failed: ${names.join(', ')}`;
   process.stdout.write(`\n${verdict} (${seconds(began)})\n`);
-  return failed.length === 0;
+  return names.length === 0;
+}
+
+async function report(step: Step): Promise<boolean> {
+  const since = Date.now();
+  process.stdout.write(`▶ ${step.name}\n`);
+  const { ok, text } = await perform(step);
+  const shown = ok && 'command' in step ? '' : text.trim();
+  const lines = [...(shown === '' ? [] : [shown]), `${ok ? '✓' : '✗'} ${step.name} (${seconds(since)})`];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  return ok;
 }
 
 async function perform(step: Step): Promise<Findings> {

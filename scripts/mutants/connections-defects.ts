@@ -281,10 +281,17 @@ export const connectionsDefects: readonly Defect[] = [
     file: 'domain/capabilities/connection-tokens/refresh-lease.ts',
     replace: [
       [', $or: free', ''],
-      ['if (isSeen && isHeld(connection, nonce, now)) {', 'if (false) {'],
+      ['isSeen ? holderOf(connection, nonce) : null', 'null as ReturnType<typeof holderOf>'],
     ],
     test: refresh,
     caughtBy: 'is refreshed once by many callers',
+  },
+  {
+    name: 'a lease taken as soon as its time is over',
+    file: 'domain/capabilities/connection-tokens/refresh-lease.ts',
+    replace: [['holder.nonce !== lost', 'false']],
+    test: refresh,
+    caughtBy: 'is not repeated by the next one',
   },
   {
     name: 'a withdrawn connection refreshed back',
@@ -316,5 +323,29 @@ export const connectionsDefects: readonly Defect[] = [
     replace: [['{ ...end, server_id, connector_id }', '{ ...end }']],
     test: popup,
     caughtBy: 'each end names its server',
+  },
+  {
+    name: 'a connection stored for a person who has left the space',
+    file: 'domain/capabilities/server-connections/lock-server.ts',
+    replace: [['if (ownerId !== null) {', 'if (ownerId === undefined) {']],
+    test: popup,
+    caughtBy: 'when the person leaves the space while they are being stored',
+  },
+  {
+    name: 'scopes that a connection needs lost by a refresh',
+    file: 'domain/capabilities/connection-tokens/use-connections.ts',
+    replace: [
+      ['{ connectionId: id }: UsableConnection', '{ connectionId: id, generation }: UsableConnection'],
+      ['{ id, withdrawnAt: null }, lock', '{ id, generation, withdrawnAt: null }, lock'],
+    ],
+    test: refresh,
+    caughtBy: 'are kept also when its token was refreshed meanwhile',
+  },
+  {
+    name: 'a connection whose client is rejected behind a lost lease',
+    file: 'domain/capabilities/connection-tokens/end-connection.ts',
+    replace: [[', { leaseUntil: { $lte: now } }]', ']']],
+    test: refresh,
+    caughtBy: 'since the client cannot be opened says so',
   },
 ];

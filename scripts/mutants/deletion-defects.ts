@@ -17,7 +17,7 @@ export const deletionDefects: readonly Defect[] = [
   {
     name: 'a log that is written after its tenant is gone',
     file: functions,
-    replace: [['if not found then', 'if false then']],
+    replace: [['if not found then\n    raise foreign_key', 'if false then\n    raise foreign_key']],
     test: races,
     caughtBy: 'are erased or refused',
   },
@@ -41,6 +41,20 @@ export const deletionDefects: readonly Defect[] = [
     replace: [['finishedAt: null, id: { $gt: after }', 'finishedAt: { $ne: null }, id: { $gt: after }']],
     test: api,
     caughtBy: 'ends: its streams within a second',
+  },
+  {
+    name: 'a token of a certificate that never ends',
+    file: 'domain/operations/tenant-deletion/open-certificate.ts',
+    replace: [['const readAgainMs = 86_400_000;', 'const readAgainMs = Infinity;']],
+    test: api,
+    caughtBy: 'is read once more within a day of the first time',
+  },
+  {
+    name: 'a second request whose deletion waits behind the cancelled one',
+    file: 'workflows/delete-tenant/workflow.ts',
+    replace: [['stage.next !== undefined', 'stage.next === undefined']],
+    test: 'test/workflows/delete-tenant.test.ts',
+    caughtBy: 'goes on with the deletion that was requested after the cancel',
   },
   {
     name: 'a late halt of a tenant that was restored',

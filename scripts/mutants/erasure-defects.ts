@@ -15,12 +15,12 @@ export const erasureDefects: readonly Defect[] = [
     caughtBy: 'leaves nothing of it anywhere',
   },
   {
-    name: 'the last batch of a table skipped',
-    file: 'domain/operations/erasure/erase-batch.ts',
+    name: 'the last piece of a table skipped',
+    file: 'domain/operations/schema/functions/erasure.sql',
     replace: [
       [
-        'const rows = await batch.erase(em, { after, last, leaves });',
-        'const rows = after !== null && last === null ? 0 : await batch.erase(em, { after, last, leaves });',
+        '    execute p_erase using p_tenant, behind, up_to;',
+        '    if behind is null or up_to is not null then execute p_erase using p_tenant, behind, up_to; end if;',
       ],
     ],
     test: tenant,
@@ -35,8 +35,8 @@ export const erasureDefects: readonly Defect[] = [
   },
   {
     name: 'a batch without a limit of its locks',
-    file: 'domain/operations/erasure/erase-batch.ts',
-    replace: [['? lockMs : null;', '? null : null;']],
+    file: 'domain/operations/erasure/erasure-database.ts',
+    replace: [['statementTimeoutMs: maxLockMs', 'statementTimeoutMs: 60_000']],
     test: tenant,
     caughtBy: 'is undone and tried smaller',
   },

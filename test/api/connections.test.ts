@@ -118,6 +118,14 @@ async function connectAs(serverId: string, apiKey = world.apiKey): Promise<void>
   expect(completed.status, completed.text).toBe(200);
 }
 
+const waitingForLocks = async (): Promise<number> =>
+  (
+    await admin.query<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+  ).rows[0]!.n;
+
 const eventsOf = async (serverId: string) =>
   (
     await admin.query<{ what: string }>(
@@ -340,6 +348,18 @@ describe('a connection', () => {
     expect((await eventsOf(serverId)).at(-1)).toBe('revoked member_removed');
   });
 
+  it('that its person ends is not made again by a popup that was open', async () => {
+    const serverId = await registerServer();
+    const ann = await editor();
+    await connectAs(serverId, ann.apiKey);
+    const [handle, ofOwner] = [await authorize(serverId, ann.apiKey), await authorize(serverId)];
+    expect((await disconnect(serverId, ann.apiKey)).status).toBe(200);
+    expect(await connectionOf(serverId, ann.apiKey)).toMatchObject({ status: 'auth_required' });
+    expect(await complete(handle, ann.apiKey)).toMatchObject(notThere);
+    expect((await eventsOf(serverId)).at(-1)).toBe('failed replaced');
+    expect(await complete(ofOwner)).toMatchObject({ status: 200 });
+  });
+
   it('of a space outlives the membership of the person that made it, which administrators see', async () => {
     const serverId = await registerServer('shared');
     const ann = await addMember(database.unitOfWork, world, { spaceRole: 'space_admin' });
@@ -559,6 +579,30 @@ describe('tokens that were issued', () => {
     expect(await complete(handle)).toMatchObject({ status: 404 });
     expect(revoked).toEqual([`refresh-code-${count}`]);
     expect((await eventsOf(serverId)).filter((what) => what === 'granted')).toEqual([]);
+  });
+
+  it('are revoked when the person leaves the space while they are being stored', async () => {
+    const serverId = await registerServer();
+    const ann = await editor();
+    const handle = await authorize(serverId, ann.apiKey);
+    const revoked = during(async () => undefined);
+    const holder = await connect(database.adminUrl);
+    await holder.query('begin');
+    await holder.query('select from mcp_servers where id = $1 for update', [serverId]);
+    const completed = complete(handle, ann.apiKey);
+    await vi.waitFor(async () => expect(await waitingForLocks()).toBe(1));
+    const removed = await gateway.send({
+      method: 'DELETE',
+      path: `/v1/spaces/${world.spaceId}/members/${await memberOf(ann.principalId)}`,
+      apiKey: world.apiKey,
+    });
+    expect(removed.status, removed.text).toBe(200);
+    await holder.query('commit');
+    await holder.end();
+    expect(await completed).toMatchObject({ status: 403, body: { error: { code: 'missing_permission' } } });
+    expect(revoked).toEqual([`refresh-code-${count}`]);
+    const { rows } = await admin.query('select from mcp_connections where server_id = $1', [serverId]);
+    expect(rows).toEqual([]);
   });
 
   it('are revoked when another authorization server takes their place', async () => {

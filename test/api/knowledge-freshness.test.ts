@@ -4,6 +4,7 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { FairSemaphore } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
@@ -86,15 +87,24 @@ async function embed({ tenantId, spaceId }: World): Promise<void> {
 
 const sides = { keyword: 0, meaning: 1 } as const;
 
+/** Twice as many as the gateway runs at a time: refusals and their repeats would take most of the processor time. */
+const searches = new FairSemaphore({
+  slots: 16 * tenants,
+  slotsPerKey: 16,
+  waitersPerKey: 2 * documentsOfTenant,
+  waitMs: 120_000,
+});
+
+async function search(world: World, body: { query: string; alpha: number }): Promise<Answer> {
+  const path = `/v1/spaces/${world.spaceId}/tools/knowledge_search/execute`;
+  const release = await searches.acquire(world.tenantId, undefined);
+  return gateway.send({ method: 'POST', path, apiKey: world.apiKey, body }).finally(release);
+}
+
 /** The passages that contain the word, in the answer of the next search that may not be tried again later. */
 async function found({ world }: Stored, word: string, alpha: number) {
   for (;;) {
-    const answer: Answer = await gateway.send({
-      method: 'POST',
-      path: `/v1/spaces/${world.spaceId}/tools/knowledge_search/execute`,
-      apiKey: world.apiKey,
-      body: { query: word, alpha },
-    });
+    const answer = await search(world, { query: word, alpha });
     if (answer.status !== 429 && answer.body.error?.code !== 'overloaded') {
       expect(answer.status, answer.text).toBe(200);
       expect(answer.body.data.mode).toBe(alpha === 0 ? 'keyword' : 'hybrid');

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { haltTenant } from '#domain/operations/tenant-deletion/halt-tenant.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
+import { certified } from '../support/deletion-fixtures.ts';
 import { addOperator, type Operator } from '../support/operators.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, scriptedModel, type World } from '../support/world.ts';
@@ -248,6 +249,23 @@ describe('the certificate of a deletion', () => {
       [id],
     );
     expect(rows[0]!.row).not.toContain(token.slice(3));
+  });
+
+  it('is read once more within a day of the first time, and then no more', async () => {
+    const { path, headers } = await certified({ admin, operator, gateway });
+    const open = () => gateway.send({ method: 'GET', path, headers });
+    const first = await open();
+    expect(first.status, first.text).toBe(200);
+    expect((await open()).text).toBe(first.text);
+    const age = (hours: number) =>
+      admin.query(
+        `update app.tenant_deletions set certificate_read_at = certificate_read_at - make_interval(hours => $1)`,
+        [hours],
+      );
+    await age(23);
+    expect((await open()).status).toBe(200);
+    await age(2);
+    expect(verdict(await open())).toBe('401 invalid_credentials');
   });
 
   it('answers a few wrong tokens and then none', async () => {

@@ -12,7 +12,9 @@ import { connect, describe as describeError } from '../../bin/platform/connect.t
 import { createProgram, run } from '../../bin/platform/program.ts';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
 import { addOperator } from '../support/operators.ts';
-import { runPlatform } from '../support/platform-cli.ts';
+import { openTerminal, runPlatform } from '../support/platform-cli.ts';
+import { Maker } from '../support/places.ts';
+import { Popup } from '../support/popup.ts';
 import { addMember } from '../support/world.ts';
 
 let place: CallWorld;
@@ -659,6 +661,44 @@ describe('the commands', () => {
     },
     20_000,
   );
+});
+
+describe('connecting an account', () => {
+  const maker = () => new Maker(() => place.gateway);
+
+  it.skipIf(process.platform !== 'linux')(
+    'at a terminal prints the link, waits for the code at its end, and connects with it',
+    async () => {
+      const serverId = await maker().connectionServer(place.here, 'personal');
+      const terminal = openTerminal(['tool-servers', 'connect', serverId], {
+        PLATFORM_URL: url,
+        PLATFORM_API_KEY: place.here.apiKey,
+      });
+      const link = await terminal.shows(/http\S+\/mcp-auth\/start\?nonce=[\w.-]+/);
+      await terminal.shows(/The code that it shows at the end: /);
+      const popup = new Popup(place.gateway);
+      const state = (await popup.decide(link, 'continue')).searchParams.get('state')!;
+      const back = await popup.comeBack({ state, code: 'code' });
+      const handle = new URL(back.headers['location']!).searchParams.get('handle')!;
+      terminal.type(`${handle}\r`);
+      await terminal.shows(/status: +connected/);
+      expect(await terminal.exited).toBe(0);
+    },
+    30_000,
+  );
+
+  it('has the platform registered again for those who may change servers', async () => {
+    const serverId = await maker().connectionServer(place.here, 'personal');
+    const { apiKey } = await addMember(
+      place.database.unitOfWork,
+      { ...place.world, ...place.here },
+      { spaceRole: 'space_editor' },
+    );
+    const begun = await ask(['tool-servers', 'connect', serverId], apiKey);
+    expect([begun.err, begun.code]).toEqual(['', 0]);
+    const again = await ask(['tool-servers', 'connect', serverId, '--register-again'], apiKey);
+    expect(again.err).toMatch(/^missing_permission: Missing permission mcp_servers.update /);
+  });
 });
 
 describe('the program', () => {

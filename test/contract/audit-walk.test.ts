@@ -199,6 +199,8 @@ const successes: Record<string, Success[]> = {
   'connections.initiate': [{ events: ['security.mcp_auth_started'] }],
   initiateConnectorConnection: [{ events: ['security.mcp_auth_started'] }],
   'connectors.connect': [{ events: ['security.mcp_auth_started'] }],
+  deleteConnection: [{ events: ['security.mcp_auth_revoked'] }],
+  'connections.disconnect': [{ events: ['security.mcp_auth_revoked'] }],
   deleteConnectorConnection: [{ events: ['security.mcp_auth_revoked'] }],
   'connectors.disconnect': [{ events: ['security.mcp_auth_revoked'] }],
   completeConnection: [{ events: ['security.mcp_auth_granted'] }],
@@ -317,6 +319,8 @@ const rarely: Record<string, string[]> = {
   'connections.complete': ['security.mcp_auth_failed', ...ofReconnections],
   initiateConnection: ['security.mcp_auth_failed'],
   'connections.initiate': ['security.mcp_auth_failed'],
+  deleteConnection: ['security.mcp_auth_failed'],
+  'connections.disconnect': ['security.mcp_auth_failed'],
   createSession: ['security.login_failed'],
   refreshSession: ['security.refresh_reuse_detected'],
 };

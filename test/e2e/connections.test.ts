@@ -144,6 +144,34 @@ describe('a tool server that is authorized by each person', () => {
     expect(docs.calls).toEqual([{ tool: 'note', sub: 'ben' }]);
   });
 
+  it('says so to OpenAI’s clients, too, and goes on in the next response of the chain', async () => {
+    const ned = await editor();
+    const create = async (more: object = {}) => {
+      const path = `/v1/spaces/${tools.world.spaceId}/openai/responses`;
+      const body = {
+        model: 'note',
+        input: 'Do it.',
+        tools: [{ type: 'mcp', server_label: 'docs' }],
+        ...more,
+      };
+      const answer = await send('POST', path, ned.apiKey, body);
+      expect(answer.status, answer.text).toBe(200);
+      const { id, output } = answer.body as { id: string; output: { type: string }[] };
+      return { id, call: output.find(({ type }) => type === 'mcp_call') };
+    };
+    const refused = await create();
+    expect(refused.call).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'authorization_required',
+        elicitation: { mode: 'url', url: expect.stringContaining('/api/v1/mcp-auth/connect?server_id=') },
+      },
+    });
+    await connect(ned.apiKey, { account: 'ned' });
+    const next = await create({ previous_response_id: refused.id });
+    expect(next.call).toMatchObject({ status: 'completed', output: 'note for ned' });
+  });
+
   it('gets a new token when the old one expires or is refused, each refresh token being used once', async () => {
     const cat = await editor();
     await connect(cat.apiKey, { account: 'cat' });

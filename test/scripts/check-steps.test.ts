@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { isSource } from '../../scripts/check/file-sizes.ts';
 import { inspect } from '../../scripts/check/forbidden-words.ts';
@@ -40,6 +42,24 @@ test('a full pass is reported with the number of steps, without the output of pa
   expect(printed).toContain('all 1 checks passed');
 });
 
+test('programs run beside our own checks', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const met = once(server, 'connection') as Promise<[Socket]>;
+  const visit = `fetch('http://127.0.0.1:${port}').catch(() => {})`;
+  const ended = met.then(([socket]) => {
+    socket.destroy();
+    server.close();
+    return { ok: true, text: '' };
+  });
+  const { passed } = await run([
+    { name: 'ours', run: () => ended },
+    { name: 'program', command: ['node', '-e', visit] },
+  ]);
+  expect(passed).toBe(true);
+});
+
 test('notes of unfinished work and module mocks are found with their line', () => {
   // In two halves, so that the check does not find this file.
   const words = [
@@ -62,17 +82,24 @@ test('tests and documents may be long, code may not', () => {
   ]);
 });
 
-test('regular expressions that can take more than linear time are found, wherever they stand in a source', () => {
+test('regular expressions that can take more than linear time are found, wherever they stand in a source', async () => {
   const judge = (source: string) =>
-    findExpressions('domain/a.ts', source).map((each) => checkExpression(each) ?? 'sound');
+    Promise.all(
+      findExpressions('domain/a.ts', source).map(async (each) => (await checkExpression(each)) ?? 'sound'),
+    );
   const link = [
     'const link = (text: string) =>',
     String.raw`  text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1');`,
   ].join('\n');
-  expect(judge(link)).toEqual([expect.stringMatching(/^domain\/a\.ts:2: .*2nd degree polynomial/)]);
-  expect(judge('const nested = /^(a+)+$/;')).toEqual([expect.stringContaining('exponential')]);
-  expect(judge(String.raw`const behind = /(?<!b)\[+!/;`)).toEqual([expect.stringContaining('does not grow')]);
-  expect(judge('const built = [new RegExp(form), RegExp(form)];')).toHaveLength(2);
-  expect(judge('const built = new RegExp(form);')).toEqual([expect.stringContaining('at run time')]);
-  expect(judge('const sound = /^[a-z]+$/.test(text) || /(?<!=)=+$/.test(text);')).toEqual(['sound', 'sound']);
+  expect(await judge(link)).toEqual([expect.stringMatching(/^domain\/a\.ts:2: .*2nd degree polynomial/)]);
+  expect(await judge('const nested = /^(a+)+$/;')).toEqual([expect.stringContaining('exponential')]);
+  expect(await judge(String.raw`const behind = /(?<!b)\[+!/;`)).toEqual([
+    expect.stringContaining('does not grow'),
+  ]);
+  expect(await judge('const built = [new RegExp(form), RegExp(form)];')).toHaveLength(2);
+  expect(await judge('const built = new RegExp(form);')).toEqual([expect.stringContaining('at run time')]);
+  expect(await judge('const sound = /^[a-z]+$/.test(text) || /(?<!=)=+$/.test(text);')).toEqual([
+    'sound',
+    'sound',
+  ]);
 });

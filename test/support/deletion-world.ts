@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
+import type { Anchor, AnchorLog } from '#domain/foundation/events/anchor.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
+import { erasureDatabase } from '#domain/operations/erasure/erasure-database.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { isLockTimeout } from '#domain/foundation/persistence/sql-state.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
@@ -40,6 +43,10 @@ export interface DeletionWorld {
   admin: Client;
   operator: Operator;
   purge: UnitOfWork;
+  /** Of the same role. */
+  batches: Database;
+  anchors: AnchorLog;
+  anchored: Anchor[];
   prover: Prover;
   /** The stage that is begun; retried where a transaction in flight holds its lock for long. */
   begin(ref: DeletionRef): Promise<void>;
@@ -54,7 +61,18 @@ export async function openDeletionWorld(): Promise<DeletionWorld> {
   const purgeOrm = createOrm({ url: database.purgeUrl, statementTimeoutMs: 10_000, poolSize: 4 });
   const purge = new UnitOfWork(purgeOrm);
   const { unitOfWork } = database;
-  const parts = { unitOfWork, purge, secrets, softwareVersion: 'test' };
+  const batches = erasureDatabase(database.purgeUrl);
+  const anchored: Anchor[] = [];
+  const anchors = { append: async (lines: readonly Anchor[]) => anchored.push(...lines) > 0 };
+  const parts = {
+    unitOfWork,
+    purge,
+    batches,
+    secrets,
+    anchors,
+    eventRetentionDays: 365,
+    softwareVersion: 'test',
+  };
   const prover: Prover = {
     verify: (tenantId, sampleIds) =>
       verifyErasure({ databaseUrl: database.verifierUrl, tenantId, sampleIds }),
@@ -68,6 +86,9 @@ export async function openDeletionWorld(): Promise<DeletionWorld> {
     admin: await connect(database.adminUrl),
     operator: await addOperator(unitOfWork),
     purge,
+    batches,
+    anchors,
+    anchored,
     prover,
     begin: async ({ tenantId, deletionId }) => {
       for (let attempt = 0; ; attempt += 1) {
@@ -106,7 +127,7 @@ export async function openDeletionWorld(): Promise<DeletionWorld> {
     },
     close: async () => {
       await world.admin.end();
-      await purgeOrm.close(true);
+      await Promise.all([purgeOrm.close(true), batches.close()]);
       await database.drop();
     },
   };

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Client } from 'pg';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
+import { eraseBatch, type ErasureRoles } from '#domain/operations/erasure/erase-batch.ts';
+import { erasureDatabase } from '#domain/operations/erasure/erasure-database.ts';
 import type { ErasureStep } from '#domain/operations/erasure/erasure-step.ts';
 import { planErasure } from '#domain/operations/erasure/plan-erasure.ts';
 import { verifyErasure, type Verification } from '#domain/operations/erasure-proof/verify-erasure.ts';
@@ -20,6 +21,7 @@ export interface ErasureWorld {
   admin: Client;
   /** As the purge role. */
   purge: UnitOfWork;
+  roles: ErasureRoles;
   plan(): Promise<ErasureStep[]>;
   /** Erases a tenant from the first step to the last. */
   erase(tenantId: string): Promise<void>;
@@ -34,13 +36,14 @@ export async function openErasureWorld(server?: ProvidedPostgres): Promise<Erasu
   const database = await createTestDatabase(server);
   const orm: MikroORM = createOrm({ url: database.purgeUrl, statementTimeoutMs: 10_000 });
   const purge = new UnitOfWork(orm);
+  const roles = { purge, batches: erasureDatabase(database.purgeUrl) };
   const admin = await connect(database.adminUrl);
   const plan = () => purge.acrossTenants(planErasure);
   const eraseStep: ErasureWorld['eraseStep'] = async (step, tenantId) => {
     const sizes: number[] = [];
     let cursor: string | null = null;
     do {
-      const batch = await eraseBatch(purge, tenantId, step, { cursor });
+      const batch = await eraseBatch(roles, tenantId, step, { cursor, note: null });
       sizes.push(batch.rows);
       cursor = batch.cursor;
     } while (cursor !== null);
@@ -50,6 +53,7 @@ export async function openErasureWorld(server?: ProvidedPostgres): Promise<Erasu
     database,
     admin,
     purge,
+    roles,
     plan,
     eraseStep,
     async erase(tenantId) {
@@ -60,7 +64,7 @@ export async function openErasureWorld(server?: ProvidedPostgres): Promise<Erasu
     verify: (tenantId, sampleIds = []) =>
       verifyErasure({ databaseUrl: database.verifierUrl, tenantId, sampleIds }),
     async stop() {
-      await Promise.all([admin.end(), orm.close(true)]);
+      await Promise.all([admin.end(), orm.close(true), roles.batches.close()]);
       await database.drop();
     },
   };
@@ -76,10 +80,22 @@ export async function addTables(admin: Client, sql: string, names: readonly stri
   await admin.query('commit');
 }
 
-/** The text of every row of the database, of every schema. */
+/**
+ * What a `pg_dump` would hold, as text: the rows of every table, materialised view and sequence of every schema, large
+ * objects, and the texts of functions, views, defaults, constraints and comments. Bytes are in hex.
+ */
 export async function dumpRows(admin: Client): Promise<string> {
-  const texts: string[] = [];
-  for (const name of await allTables(admin)) {
+  const { rows: defined } = await admin.query<{ text: string }>(
+    `select prosrc as text from pg_proc where pronamespace::regnamespace::text not in ('pg_catalog', 'information_schema')
+     union all select pg_get_viewdef(oid) from pg_class where relkind in ('v', 'm')
+     union all select pg_get_expr(adbin, adrelid) from pg_attrdef
+     union all select pg_get_constraintdef(oid) from pg_constraint
+     union all select description from pg_description union all select description from pg_shdescription
+     union all select format('%s.%s %s', schemaname, sequencename, last_value) from pg_sequences
+     union all select lo_get(oid)::text from pg_largeobject_metadata`,
+  );
+  const texts = defined.map(({ text }) => text);
+  for (const name of await allTables(admin, ['r', 'm'])) {
     const { rows } = await admin.query<{ row: string }>(`select t::text as row from ${name} t`);
     texts.push(...rows.map(({ row }) => row));
   }
@@ -122,10 +138,11 @@ export async function idsOf(admin: Client, tenantId: string): Promise<string[]> 
   return [...ids];
 }
 
-async function allTables(admin: Client): Promise<string[]> {
+async function allTables(admin: Client, kinds: readonly string[] = ['r']): Promise<string[]> {
   const { rows } = await admin.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_toast' order by 1`,
+     where c.relkind = any ($1) and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_toast' order by 1`,
+    [kinds],
   );
   return rows.map(({ name }) => name);
 }

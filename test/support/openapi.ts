@@ -36,6 +36,8 @@ export interface Answered {
 export class ApiDescription {
   readonly document: OpenApi;
   readonly operations: Operation[];
+  /** The steps of each operation's path, split once: every call of a test looks for its operation. */
+  readonly #templates: { operation: Operation; steps: string[] }[];
   readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 
   constructor(document: OpenApi) {
@@ -48,20 +50,19 @@ export class ApiDescription {
         declared,
       })),
     );
+    this.#templates = this.operations.map((operation) => ({ operation, steps: operation.path.split('/') }));
     this.#ajv.addSchema(document, 'api');
   }
 
   /** The operation of a concrete path without its prefix, if there is one. */
   operationAt(method: string, path: string): Operation | undefined {
     const steps = path.split('?', 1)[0]!.split('/');
-    return this.operations.find((operation) => {
-      const template = operation.path.split('/');
-      return (
+    return this.#templates.find(
+      ({ operation, steps: template }) =>
         operation.method === method &&
         template.length === steps.length &&
-        template.every((step, i) => step.startsWith('{') || step === steps[i])
-      );
-    });
+        template.every((step, i) => step.startsWith('{') || step === steps[i]),
+    )?.operation;
   }
 
   /** Fails unless status, media type and body are what the operation declares. */

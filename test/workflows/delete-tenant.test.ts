@@ -4,7 +4,12 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { DeletionStage } from '#domain/operations/tenant-deletion/next-stage.ts';
-import type { EraseInput, FaultInput, StopInput } from '#workflows/delete-tenant/messages.ts';
+import type {
+  DeleteTenantInput,
+  EraseInput,
+  FaultInput,
+  StopInput,
+} from '#workflows/delete-tenant/messages.ts';
 import { deleteTenant } from '#workflows/index.ts';
 import { silenceRuntime } from '../replay/quiet.ts';
 
@@ -37,8 +42,8 @@ async function run(script: Script) {
   };
   const activities = {
     haltTenant: async () => note('halt'),
-    nextDeletionStage: async () => {
-      note('stage');
+    nextDeletionStage: async ({ deletionId }: DeleteTenantInput) => {
+      note(deletionId === 'd' ? 'stage' : `stage of ${deletionId}`);
       return stages.length > 1 ? stages.shift() : stages[0];
     },
     stopTenantWork: async ({ force }: StopInput) => {
@@ -109,6 +114,14 @@ describe('deleteTenant', () => {
       },
     });
     expect([result, asked]).toEqual([{ status: 'cancelled' }, ['halt', 'stage', 'stage']]);
+  });
+
+  it('goes on with the deletion that was requested after the cancel', async () => {
+    const { result, asked } = await run({
+      stages: [{ is: 'ended', status: 'cancelled', next: 'e' }, { is: 'deleting' }],
+    });
+    expect(result).toEqual({ status: 'deleted' });
+    expect(asked).toEqual(['halt', 'stage', 'halt', 'stage of e', 'stop', ...whole]);
   });
 
   it('begins at once when it is brought forward', async () => {

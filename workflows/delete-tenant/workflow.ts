@@ -81,6 +81,9 @@ export async function deleteTenant(input: DeleteTenantInput): Promise<DeleteTena
     const stage = await untilDone('scheduled', () =>
       steps.nextDeletionStage.executeWithOptions({ summary: 'what is next' }, [input]),
     );
+    if (stage.is === 'ended' && stage.next !== undefined) {
+      await continueAsNew<typeof deleteTenant>({ ...input, deletionId: stage.next });
+    }
     if (stage.is === 'ended') {
       setCurrentDetails(`The deletion is ${stage.status}.`);
       return { status: stage.status };

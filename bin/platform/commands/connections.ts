@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
+import type { Client, Outputs } from '../connect.ts';
 import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
@@ -11,27 +12,21 @@ const waitMs = 600_000;
 
 /** Commands of the group `tool-servers` about accounts at a server. */
 export function addConnections(group: Command): void {
-  remote(
-    group
+  addPopup(group, {
+    connect: group
       .command('connect')
       .description('connect your account: prints a link for your browser, and waits for the code at its end')
+      .option(
+        '--register-again',
+        'where the page that the link leads to does not know this platform any more',
+      )
       .argument(id),
-    {
-      call: async (client, _options: object, server) => {
-        const begun = await client.connections.initiate.mutate({ server_id: server });
-        const handle = await askFor(group, begun.data.popup_url);
-        return handle === null ? begun : client.connections.complete.mutate({ handle });
-      },
-      show: ({ data }) => fields(data),
-    },
-  );
-  remote(
-    group.command('complete').description('connect with the code of the link’s end').argument('<handle>'),
-    {
-      call: (client, _options: object, handle) => client.connections.complete.mutate({ handle }),
-      show: ({ data }) => fields(data),
-    },
-  );
+    begin: (client, { registerAgain }: { registerAgain?: boolean }, server) =>
+      client.connections.initiate.mutate({
+        server_id: server,
+        ...(registerAgain === true ? { register_again: 'true' as const } : {}),
+      }),
+  });
   remote(inSpace(group.command('connection').description('your connection to a server').argument(id)), {
     call: (client, options: InSpace, server) => client.connections.get.query(ref(options, server)),
     show: ({ data }) => fields(data),
@@ -59,8 +54,33 @@ export function addConnections(group: Command): void {
   );
 }
 
+interface PopupCommand<Options> {
+  connect: Command;
+  /** @param holder its tool server or connector */
+  begin: (client: Client, options: Options, holder: string) => Promise<Outputs['connections']['initiate']>;
+}
+
+/** `connect`, which begins a popup and waits for the code at its end, and `complete`, which takes that. */
+export function addPopup<Options>(group: Command, { connect, begin }: PopupCommand<Options>): void {
+  remote(connect, {
+    call: async (client, options: Options, holder) => {
+      const begun = await begin(client, options, holder);
+      const handle = await askFor(group, begun.data.popup_url);
+      return handle === null ? begun : client.connections.complete.mutate({ handle });
+    },
+    show: ({ data }) => fields(data),
+  });
+  remote(
+    group.command('complete').description('connect with the code of the link’s end').argument('<handle>'),
+    {
+      call: (client, _options: object, handle) => client.connections.complete.mutate({ handle }),
+      show: ({ data }) => fields(data),
+    },
+  );
+}
+
 /** @returns null where nobody sits at the terminal: `complete` takes the code then */
-export async function askFor(group: Command, link: string): Promise<string | null> {
+async function askFor(group: Command, link: string): Promise<string | null> {
   if (!process.stdin.isTTY) {
     return null;
   }

@@ -2,32 +2,18 @@ import type { Command } from 'commander';
 import { connectorRef, inCollection, type InCollection } from '../in-collection.ts';
 import { fields } from '../print.ts';
 import { remote } from '../remote.ts';
-import { askFor } from './connections.ts';
+import { addPopup } from './connections.ts';
 
 const connector = '<connector_id>';
 
 /** Commands of the group `connectors` about the account of a connector. */
 export function addSourceConnections(group: Command): void {
-  remote(
-    inCollection(group.command('connect'))
+  addPopup(group, {
+    connect: inCollection(group.command('connect'))
       .description('connect its account: prints a link for your browser, and waits for the code at its end')
       .argument(connector),
-    {
-      call: async (client, options: InCollection, id) => {
-        const begun = await client.connectors.connect.mutate(connectorRef(options, id));
-        const handle = await askFor(group, begun.data.popup_url);
-        return handle === null ? begun : client.connections.complete.mutate({ handle });
-      },
-      show: ({ data }) => fields(data),
-    },
-  );
-  remote(
-    group.command('complete').description('connect with the code of the link’s end').argument('<handle>'),
-    {
-      call: (client, _options: object, handle) => client.connections.complete.mutate({ handle }),
-      show: ({ data }) => fields(data),
-    },
-  );
+    begin: (client, options: InCollection, id) => client.connectors.connect.mutate(connectorRef(options, id)),
+  });
   remote(inCollection(group.command('connection').description('its connection').argument(connector)), {
     call: (client, options: InCollection, id) =>
       client.connectors.connection.query(connectorRef(options, id)),

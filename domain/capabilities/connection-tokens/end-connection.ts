@@ -63,12 +63,15 @@ async function change(
   changesOf: (now: Date, connection: Connection) => Changes,
 ): Promise<boolean> {
   return unitOfWork.inTenant(tenantId, async (em) => {
-    const where = { id, generation, leaseNonce: nonce, withdrawnAt: null };
+    const now = await databaseNow(em);
+    // A process that was lost has left a lease whose time is over: it holds nothing.
+    const lease =
+      nonce === null ? { $or: [{ leaseNonce: null }, { leaseUntil: { $lte: now } }] } : { leaseNonce: nonce };
+    const where = { id, generation, withdrawnAt: null, ...lease };
     const before = await em.findOne(Connection, where);
     if (before === null) {
       return false;
     }
-    const now = await databaseNow(em);
     const changes = changesOf(now, before);
     const changed = await em.nativeUpdate(Connection, where, {
       ...changes,

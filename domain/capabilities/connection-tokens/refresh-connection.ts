@@ -12,12 +12,12 @@ import {
 } from '#domain/capabilities/connections/connection-source.ts';
 import { noteFailure, type SeenTokens } from './end-connection.ts';
 import { afterFailure, type Outcome } from './failed-refresh.ts';
-import { claimRefresh, leaseMs, type Lease } from './refresh-lease.ts';
+import { claimRefresh, graceMs, leaseMs, type Lease } from './refresh-lease.ts';
 import { requestRefresh } from './request-refresh.ts';
 import { revokeIssued } from '#domain/capabilities/connections/revoke-issued.ts';
 import { saveRefreshed } from './save-refreshed.ts';
 
-const patienceMs = leaseMs + requestMs;
+const patienceMs = leaseMs + graceMs + requestMs;
 const [firstLookMs, lastLookMs] = [100, 1_000];
 
 interface Refresh {
@@ -27,6 +27,12 @@ interface Refresh {
   stillValid: boolean;
   /** Omitted: the database is asked once. */
   retryRead?: RetryRead;
+}
+
+/** A lease whose time is over, and since when this refresher has looked at it. */
+interface Overdue {
+  nonce: string | null;
+  since: number;
 }
 
 /**
@@ -41,9 +47,11 @@ export async function refreshConnection(
   { seen, stillValid, retryRead = (read) => read() }: Refresh,
 ): Promise<UsableConnection | null> {
   const until = performance.now() + patienceMs;
+  const overdue: Overdue = { nonce: null, since: 0 };
   for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, lastLookMs)) {
     const nonce = newId();
-    const claim = await retryRead(() => claimRefresh(parts, identity, { seen, nonce }));
+    const lost = performance.now() - overdue.since > graceMs ? overdue.nonce : null;
+    const claim = await retryRead(() => claimRefresh(parts, identity, { seen, nonce, lost }));
     const outcome =
       claim.kind === 'claimed'
         ? await runRefresh(parts, identity, { lease: claim.lease, stillValid })
@@ -69,9 +77,13 @@ export async function refreshConnection(
       case 'unavailable':
         return orUnavailable(seen, { stillValid, because: outcome.code });
       case 'held':
+      case 'overdue':
       case 'overtaken':
-        if (stillValid && outcome.kind === 'held') {
+        if (stillValid && outcome.kind !== 'overtaken') {
           return seen;
+        }
+        if (outcome.kind === 'overdue' && outcome.nonce !== overdue.nonce) {
+          Object.assign(overdue, { nonce: outcome.nonce, since: performance.now() });
         }
         if (performance.now() > until) {
           throw new ConnectionUnavailable('refresh_held');

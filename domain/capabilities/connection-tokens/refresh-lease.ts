@@ -12,7 +12,13 @@ import { findConnection } from '#domain/capabilities/connections/find-connection
 import { openClient } from '#domain/capabilities/connections/open-client.ts';
 
 /** Longer than the request, so that of two refreshers the second begins when the first has ended. */
-export const leaseMs = 2 * requestMs;
+export const leaseMs = requestMs + 5_000;
+/**
+ * For which a refresher looks at a lease whose time is over before it takes it. Its holder may have an answer that it
+ * cannot store while the database is unavailable, for both of them; then it stores first. Longer than the bound of a
+ * statement that gets no answer, and the pause before its repetition.
+ */
+export const graceMs = 8_000;
 
 /** The right to refresh a connection, held by one process. */
 export interface Lease {
@@ -29,17 +35,22 @@ export interface Lease {
 export type Claim =
   | { kind: 'gone' }
   | { kind: 'held' }
+  /** The time of the lease is over, but its holder has not been given `graceMs`. */
+  | { kind: 'overdue'; nonce: string }
   /** A refresh failed not long ago. `isRefused`: by the authorization server, which a person has to help. */
   | { kind: 'paused'; isRefused: boolean }
   | { kind: 'current'; usable: UsableConnection }
   | { kind: 'unrefreshable' | 'without_client'; id: string }
   | { kind: 'claimed'; lease: Lease };
 
-/** Takes the lease if the connection still has the tokens that the caller has seen. Safe to repeat with its nonce. */
+/**
+ * Takes the lease if the connection still has the tokens that the caller has seen. Safe to repeat with its nonce.
+ * `lost`: the nonce of another refresher that was given its time.
+ */
 export async function claimRefresh(
   { unitOfWork, secrets }: SourceParts,
   identity: HolderIdentity,
-  { seen, nonce }: { seen: UsableConnection; nonce: string },
+  { seen, nonce, lost }: { seen: UsableConnection; nonce: string; lost: string | null },
 ): Promise<Claim> {
   return unitOfWork.inTenant(identity.tenantId, async (em) => {
     const work = { em, secrets };
@@ -50,8 +61,12 @@ export async function claimRefresh(
     const { id, generation } = connection;
     const isSeen = id === seen.connectionId && generation === seen.generation;
     const now = await databaseNow(em);
-    if (isSeen && isHeld(connection, nonce, now)) {
+    const holder = isSeen ? holderOf(connection, nonce) : null;
+    if (holder !== null && holder.until > now) {
       return { kind: 'held' };
+    }
+    if (holder !== null && holder.nonce !== lost) {
+      return { kind: 'overdue', nonce: holder.nonce };
     }
     if (isSeen && (await isPaused(em, connection, now))) {
       return { kind: 'paused', isRefused: !isUsable(connection) };
@@ -100,8 +115,14 @@ export async function extendLease(
   return kept > 0;
 }
 
-function isHeld({ leaseNonce, leaseUntil }: Connection, nonce: string, now: Date): boolean {
-  return leaseUntil != null && leaseUntil > now && leaseNonce !== nonce;
+/** Another refresher that has taken the lease. */
+function holderOf(
+  { leaseNonce, leaseUntil }: Connection,
+  nonce: string,
+): { nonce: string; until: Date } | null {
+  return leaseNonce == null || leaseUntil == null || leaseNonce === nonce
+    ? null
+    : { nonce: leaseNonce, until: leaseUntil };
 }
 
 /** A stored client that was changed since is tried at once. */

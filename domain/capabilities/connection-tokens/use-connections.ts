@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { retryUnavailable } from '#domain/foundation/persistence/retry-unavailable.ts';
@@ -9,7 +10,7 @@ import type {
   ConnectionSource,
   UsableConnection,
 } from '#domain/capabilities/connections/connection-source.ts';
-import { openConnection, toUsable } from '#domain/capabilities/connections/connection-state.ts';
+import { isUsable, openConnection, toUsable } from '#domain/capabilities/connections/connection-state.ts';
 import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
 import { noteFailure } from './end-connection.ts';
 import { refreshConnection } from './refresh-connection.ts';
@@ -53,25 +54,32 @@ export function useConnections(parts: SourceParts): ConnectionSource {
   };
 }
 
-/** The next connection asks for the union of what was granted and what was needed. */
+/**
+ * The next connection asks for the union of what was granted and what was needed. A refresh meanwhile grants no more than
+ * before. A connection that has ended for another reason keeps that.
+ */
 async function noteScope(
   { unitOfWork }: SourceParts,
   { tenantId }: HolderIdentity,
-  { connectionId: id, generation }: UsableConnection,
+  { connectionId: id }: UsableConnection,
   scope: string | null,
 ): Promise<void> {
   await unitOfWork.inTenant(tenantId, async (em) => {
-    const connection = await em.findOne(Connection, { id, generation, withdrawnAt: null });
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+    const connection = await em.findOne(Connection, { id, withdrawnAt: null }, lock);
     if (connection === null) {
       return;
     }
-    const { connectedBy: principalId } = connection;
-    const changed = await em.nativeUpdate(
+    const { connectedBy: principalId, status } = connection;
+    await em.nativeUpdate(
       Connection,
-      { id, generation, withdrawnAt: null },
-      { status: 'scope_required', requiredScope: boundedUnion(scope, connection.requiredScope) },
+      { id },
+      {
+        status: isUsable(connection) ? 'scope_required' : status,
+        requiredScope: boundedUnion(scope, connection.requiredScope),
+      },
     );
-    if (changed > 0 && connection.status !== 'scope_required') {
+    if (status === 'connected') {
       const actor = await rebuildActor(em, { tenantId, principalId });
       const event = connectionEvent('security.mcp_auth_failed', connection, 'scope_required');
       await recordEvent(em, actor, event);

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Context } from '#domain/foundation/access/context.ts';
 import type { Origin } from '#domain/foundation/access/caller.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
@@ -60,6 +61,19 @@ export async function failAttempt(
   const actor = await rebuildActor(em, { tenantId, principalId });
   await recordEvent(em, { ...actor, origin }, connectionEvent('security.mcp_auth_failed', attempt, reason));
   return true;
+}
+
+/**
+ * Ends the open attempts of a holder, in whose place something else comes; one whose code is being exchanged goes on. An
+ * omitted member stands for all.
+ */
+export async function replaceAttempts(
+  { em, caller }: Context,
+  of: Partial<Record<'serverId' | 'connectorId' | 'ownerId' | 'initiatorId', string | null>>,
+): Promise<void> {
+  for (const { id } of await em.find(AuthorizationAttempt, { ...of, stage: { $ne: 'ended' } })) {
+    await failAttempt(em, id, { reason: 'replaced', origin: caller.origin });
+  }
 }
 
 const expiryReasons = new Map<string, AttemptFailure>([

@@ -8,7 +8,7 @@ import { hashFor, newNonce } from './attempt-secrets.ts';
 import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
 import type { AuthorizationTarget } from './authorization-servers.ts';
 import { callbackUri, type ConnectionSettings } from './connection-parts.ts';
-import { failAttempt } from './end-attempt.ts';
+import { replaceAttempts } from './end-attempt.ts';
 import { openClient } from './open-client.ts';
 
 const lifetimeMs = 600_000;
@@ -71,10 +71,7 @@ export async function insertAttempt(
       'The stored client belongs to another authorization server than this one: compare its token_url or issuer.',
     );
   }
-  const open = { serverId, connectorId, initiatorId: caller.principalId, stage: { $ne: 'ended' as const } };
-  for (const { id } of await em.find(AuthorizationAttempt, open)) {
-    await failAttempt(em, id, { reason: 'replaced', origin: caller.origin });
-  }
+  await replaceAttempts(ctx, { serverId, connectorId, initiatorId: caller.principalId });
   const nonce = newNonce(secrets);
   const expiresAt = new Date((await databaseNow(em)).getTime() + lifetimeMs);
   const attempt = em.create(AuthorizationAttempt, {

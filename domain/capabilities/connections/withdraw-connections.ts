@@ -7,12 +7,11 @@ import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { findServer } from '#domain/capabilities/tools/find-server.ts';
 import { connectionEvent } from './attempt-event.ts';
-import { AuthorizationAttempt } from './authorization-attempt.entity.ts';
 import { authorizeOwner } from './authorize-owner.ts';
 import type { WithdrawalReason } from './connection-status.ts';
 import { openTokens, sealTokens } from './connection-tokens.ts';
 import { Connection } from './connection.entity.ts';
-import { failAttempt } from './end-attempt.ts';
+import { replaceAttempts } from './end-attempt.ts';
 import { findConnection, ownerFor } from './find-connection.ts';
 import { requireMode } from './read-connection.ts';
 
@@ -43,8 +42,8 @@ export async function withdraw(em: EntityManager, { id, generation }: Connection
 const locked = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
 
 /**
- * Ends the caller's connection to a server, or the space's shared one. @returns its id, for the revocation @throws
- * `missing_permission`, `mcp_server_not_found`, `connection_not_found`
+ * Ends the caller's connection to a server, or the space's shared one, and the attempts to make another one. @returns its
+ * id, for the revocation @throws `missing_permission`, `mcp_server_not_found`, `connection_not_found`
  */
 export async function disconnect(ctx: Context, { serverId }: { serverId: string }): Promise<string> {
   authorize(ctx.caller, 'tools.execute');
@@ -57,6 +56,7 @@ export async function disconnect(ctx: Context, { serverId }: { serverId: string 
     throw notFound('connection_not_found');
   }
   await recordWithdrawal(ctx, connection, 'disconnected');
+  await replaceAttempts(ctx, { serverId: server.id, ownerId });
   return connection.id;
 }
 
@@ -83,11 +83,8 @@ export async function withdrawOfConnector(
   connectorId: string,
   reason: WithdrawalReason,
 ): Promise<string | null> {
-  const { em, caller } = ctx;
-  const open = { connectorId, stage: { $ne: 'ended' as const } };
-  for (const { id } of await em.find(AuthorizationAttempt, open)) {
-    await failAttempt(em, id, { reason: 'replaced', origin: caller.origin });
-  }
+  const { em } = ctx;
+  await replaceAttempts(ctx, { connectorId });
   const connection = await em.findOne(Connection, { connectorId, withdrawnAt: null }, locked);
   if (connection === null || !(await withdraw(em, connection))) {
     return null;

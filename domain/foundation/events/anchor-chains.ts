@@ -34,6 +34,19 @@ export async function anchorChains(
   }
 }
 
+/**
+ * Writes one chain's head to the anchor log.
+ * @returns the anchor; null: the tenant has no chain, or nothing is anchored here
+ */
+export async function anchorChain(
+  { purge, anchors }: { purge: UnitOfWork; anchors: AnchorLog },
+  tenantId: string,
+  retentionDays: number,
+): Promise<Anchor | null> {
+  const [head] = await readHead(purge, tenantId, retentionDays);
+  return head !== undefined && (await anchors.append([head])) ? head : null;
+}
+
 async function readHead(purge: UnitOfWork, tenantId: string, retentionDays: number): Promise<Anchor[]> {
   const rows = await purge.inTenant(tenantId, (em) =>
     em.execute<{ seq: string; events: string; head: string; checkpoint: string; at: string }[]>(

@@ -18,8 +18,8 @@ export type Anchor = z.infer<typeof anchorSchema>;
 
 /** The append-only destination of anchors, outside the database. */
 export interface AnchorLog {
-  /** Resolves when the anchors are on disk. */
-  append(anchors: readonly Anchor[]): Promise<void>;
+  /** Resolves when the anchors are on disk. @returns false if there is no destination, so that nothing is anchored */
+  append(anchors: readonly Anchor[]): Promise<boolean>;
 }
 
 /** Ends a line that a crash truncated, so that the next anchor starts a new line. */

@@ -26,6 +26,7 @@ import { Migration20261125070000 } from '#domain/operations/schema/migrations/te
 import { Migration20261125174500 } from '#domain/operations/schema/migrations/outbox/Migration20261125174500.ts';
 import { Migration20261125190000 } from '#domain/operations/schema/migrations/scope-erasure/Migration20261125190000.ts';
 import { Migration20261125190100 } from '#domain/operations/schema/migrations/scope-erasure/Migration20261125190100.ts';
+import { Migration20261125191000 } from '#domain/operations/schema/migrations/tenant-deletion/Migration20261125191000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -56,6 +57,7 @@ export const migrationsList = [
   { name: 'Migration20261125174500', class: Migration20261125174500 },
   { name: 'Migration20261125190000', class: Migration20261125190000 },
   { name: 'Migration20261125190100', class: Migration20261125190100 },
+  { name: 'Migration20261125191000', class: Migration20261125191000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

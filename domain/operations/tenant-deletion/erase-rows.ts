@@ -1,9 +1,12 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
+import type { AnchorLog } from '#domain/foundation/events/anchor.ts';
+import { anchorChain } from '#domain/foundation/events/anchor-chains.ts';
+import { sealTenant } from '#domain/foundation/events/seal-events.ts';
 import { own } from '#domain/foundation/kernel/own.ts';
+import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { VerifierFailure } from '#domain/operations/erasure-proof/verifier-failure.ts';
 import { destroyDataKey } from '#domain/operations/erasure/destroy-data-key.ts';
-import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
+import { eraseBatch, type ErasedBatch, type ErasureRoles } from '#domain/operations/erasure/erase-batch.ts';
 import type { ErasureStep } from '#domain/operations/erasure/erasure-step.ts';
 import { planErasure } from '#domain/operations/erasure/plan-erasure.ts';
 import { isReferred } from '#domain/operations/erasure/sql-states.ts';
@@ -19,10 +22,14 @@ export interface ErasurePlace {
   cursor: string | null;
 }
 
-export interface ErasureParts {
+export interface ErasureParts extends ErasureRoles {
   unitOfWork: UnitOfWork;
-  /** Runs as the purge role. */
-  purge: UnitOfWork;
+}
+
+export interface StockParts extends ErasureParts {
+  prover: Prover;
+  anchors: AnchorLog;
+  eventRetentionDays: number;
 }
 
 /**
@@ -32,20 +39,26 @@ export interface ErasureParts {
  * @throws VerifierFailure
  */
 export async function takeStock(
-  { unitOfWork, purge, prover }: ErasureParts & { prover: Prover },
+  { unitOfWork, purge, prover, anchors, eventRetentionDays }: StockParts,
   ref: DeletionRef,
 ): Promise<void> {
   const known = await unitOfWork.inTenant(ref.tenantId, (em) => lockDeletion(em, ref.deletionId));
   if (known.counted != null) {
     return;
   }
+  // The certificate names the end of the log, which is sealed and anchored while it is there. A log that cannot be
+  // sealed any more, because it was changed, holds nothing up.
+  await sealTenant(purge, ref.tenantId).catch((error: unknown) => {
+    if (isDatabaseUnavailable(error)) throw error;
+  });
   const { tables } = await prover.verify(ref.tenantId, []);
   if (own(tables, 'public.tenants') !== 1) {
     throw new VerifierFailure('verifier_blind', 'The verifier does not see the tenant that is to be erased.');
   }
   const plan = await purge.inTenant(ref.tenantId, planErasure);
   const counted = countsOf(plan, tables);
-  const stock = await unitOfWork.inTenant(ref.tenantId, (em) => readStock(em, ref.tenantId));
+  const anchor = await anchorChain({ purge, anchors }, ref.tenantId, eventRetentionDays);
+  const stock = await unitOfWork.inTenant(ref.tenantId, (em) => readStock(em, ref.tenantId, anchor));
   await changeDeletion(unitOfWork, ref, (deletion) => {
     if (deletion.counted == null) {
       Object.assign(deletion, stock, { counted });
@@ -131,34 +144,21 @@ export async function eraseRows(
 }
 
 async function eraseUnreferred(
-  { purge }: ErasureParts,
+  roles: ErasureRoles,
   { tenantId, deletionId }: DeletionRef,
   step: ErasureStep,
   cursor: string | null,
-): Promise<{ rows: number; cursor: string | null }> {
-  const unlinks = step.kind === 'unlink';
+): Promise<ErasedBatch> {
   try {
-    const also = async (em: EntityManager, rows: number) => {
-      if (!unlinks && rows > 0) {
-        await note(em, deletionId, step, rows);
-      }
-    };
-    const batch = await eraseBatch(purge, tenantId, step, { cursor, also });
-    return unlinks ? { ...batch, rows: 0 } : batch;
+    const note = { call: 'note_erased', id: deletionId };
+    const batch = await eraseBatch(roles, tenantId, step, { cursor, note });
+    return step.kind === 'unlink' ? { ...batch, rows: 0 } : batch;
   } catch (error) {
     if (isReferred(error)) {
       return { rows: 0, cursor: null };
     }
     throw error;
   }
-}
-
-/** In the transaction of the batch: a certificate counts what was committed, once. */
-async function note(em: EntityManager, deletionId: string, step: ErasureStep, rows: number): Promise<void> {
-  await noteIn(em, deletionId, (deletion) => {
-    deletion.tableName = step.countedAs;
-    addErased(deletion, step.countedAs, rows);
-  });
 }
 
 function addErased(deletion: TenantDeletion, table: string, rows: number): void {

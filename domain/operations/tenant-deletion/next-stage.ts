@@ -4,14 +4,15 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import type { DeletionStatus } from './deletion-status.ts';
-import { lockDeletion } from './find-deletion.ts';
+import { lockDeletion, newestDeletion } from './find-deletion.ts';
 import type { TenantDeletion } from './tenant-deletion.entity.ts';
 
 /** The owners are notified once more this long before the erasure begins. */
 export const noticeMs = 86_400_000;
 
 export type DeletionStage =
-  | { is: 'ended'; status: DeletionStatus }
+  /** `next`: of a deletion that was requested after this one was cancelled; it waits for this workflow’s id. */
+  | { is: 'ended'; status: DeletionStatus; next?: string }
   | { is: 'waiting'; waitMs: number }
   | { is: 'deleting' };
 
@@ -25,7 +26,9 @@ export async function nextStage(
   await em.execute('select from tenants where tenant_id = ? for no key update', [tenantId]);
   const deletion = await lockDeletion(em, deletionId);
   if (!deletion.isOpen()) {
-    return { is: 'ended', status: deletion.status };
+    const newest = await newestDeletion(em);
+    const next = newest?.isOpen() === true ? { next: newest.id } : {};
+    return { is: 'ended', status: deletion.status, ...next };
   }
   if (deletion.status === 'deleting') {
     return { is: 'deleting' };

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Anchor } from '#domain/foundation/events/anchor.ts';
 import type { TenantDeletion } from './tenant-deletion.entity.ts';
 
 const samplePerTable = 8;
@@ -12,10 +13,14 @@ export const sampledTables: readonly string[] = [
   'responses',
 ];
 
-/** What the certificate says of a tenant, read before its rows are erased. */
+/**
+ * What the certificate says of a tenant, read before its rows are erased.
+ * @param anchor the end of its log where it was anchored; null: it was not
+ */
 export async function readStock(
   em: EntityManager,
   tenantId: string,
+  anchor: Anchor | null,
 ): Promise<Pick<TenantDeletion, 'bytes' | 'eventChain' | 'sampledIds'>> {
   const [stored] = await em.execute<{ bytes: string }[]>(
     'select coalesce(sum(byte_size), 0) as bytes from stored_objects where tenant_id = ?',
@@ -25,6 +30,10 @@ export async function readStock(
     `select encode(head, 'hex') as last_hash, event_count from event_chains where tenant_id = ?`,
     [tenantId],
   );
+  const unanchored =
+    chain === undefined
+      ? null
+      : { last_hash: chain.last_hash, event_count: Number(chain.event_count), anchored_at: null };
   const sampledIds: string[] = [];
   for (const table of sampledTables) {
     const rows = await em.execute<{ id: string }[]>(
@@ -35,10 +44,13 @@ export async function readStock(
   }
   return {
     bytes: { postgresql: Number(stored?.bytes ?? 0) },
-    eventChain:
-      chain === undefined
-        ? null
-        : { last_hash: chain.last_hash, event_count: Number(chain.event_count), anchored_at: null },
+    eventChain: anchor === null ? unanchored : endOf(anchor),
     sampledIds,
   };
 }
+
+const endOf = ({ head, event_count: count, at }: Anchor) => ({
+  last_hash: head,
+  event_count: count,
+  anchored_at: at,
+});

@@ -48,16 +48,26 @@ export async function stopWork(
   return { open, pending };
 }
 
-/** @returns the number of messages that are left */
+/**
+ * `force` drops what no process sends at present, and what could not be sent for a while, even though its next try has
+ * begun. That try may be received: the next round looks for its workflow.
+ * @returns the number of messages that are left or were dropped now
+ */
 async function dropMessages(em: EntityManager, tenantId: string, force: boolean): Promise<number> {
-  if (force) {
-    await em.execute('delete from outbox where tenant_id = ? and claimed_until < now()', [tenantId]);
-  }
+  const ofOthers = [tenantId, 'deleteTenant'];
+  const dropped = !force
+    ? []
+    : await em.execute<{ tried: boolean }[]>(
+        `delete from outbox where tenant_id = ? and workflow_type <> ?
+           and (claimed_until < now() or created_at < now() - interval '1 minute')
+         returning claimed_until >= now() as tried`,
+        ofOthers,
+      );
   const [row] = await em.execute<{ n: number }[]>(
     'select count(*)::int as n from outbox where tenant_id = ? and workflow_type <> ?',
-    [tenantId, 'deleteTenant'],
+    ofOthers,
   );
-  return row?.n ?? 0;
+  return dropped.filter(({ tried }) => tried).length + (row?.n ?? 0);
 }
 
 interface NamedWork {

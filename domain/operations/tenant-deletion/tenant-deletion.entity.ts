@@ -20,6 +20,8 @@ const schema = defineEntity({
     startedAt: p.datetime().nullable(),
     endedAt: p.datetime().nullable(),
     tokenHash: p.text(),
+    /** When the holder of the token had the certificate first. */
+    certificateReadAt: p.datetime().nullable(),
     step: p.text().$type<DeletionStep>().default('scheduled'),
     tableName: p.text().nullable(),
     rowsDone: p.bigint('number').default(0),

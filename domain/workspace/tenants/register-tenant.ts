@@ -44,11 +44,8 @@ export async function registerTenant(
         });
       }
     }
-    await recordEvent(em, operator, {
-      type: 'system.tenant_created',
-      resource: { type: 'tenant', id },
-      metadata: { slug: wanted.slug },
-    });
+    // This log outlives the tenant, whose slug is a name.
+    await recordEvent(em, operator, { type: 'system.tenant_created', resource: { type: 'tenant', id } });
     return opened;
   });
 }

@@ -1,6 +1,6 @@
 import '#api/plugins/route-config.ts';
 import cookie from '@fastify/cookie';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import type { GatewayDependencies } from '#api/compose.ts';
@@ -23,6 +23,17 @@ import { wantsPage } from '../sign-in/routes.ts';
 
 const tags = ['Tool servers'];
 const pages = ['text/html'];
+
+const atCallback: FastifyContextConfig = {
+  public: 'the state is the credential',
+  audit: ['security.mcp_auth_failed'],
+  refusesInPages: true,
+};
+const returned = {
+  querystring: contract.callbackQuery,
+  security: [],
+  response: { 200: contract.finishedPopup, 303: contract.finishedPopup, ...errorResponses },
+};
 
 /** Checkers of links send HEAD: it uses nothing up. */
 function rejectHead({ method }: FastifyRequest): void {
@@ -139,11 +150,7 @@ export function connectionPopupRoutes(deps: GatewayDependencies) {
     app.get(
       '/mcp-auth/callback/:issuer',
       {
-        config: {
-          public: 'the state is the credential',
-          audit: ['security.mcp_auth_failed'],
-          refusesInPages: true,
-        },
+        config: atCallback,
         schema: {
           tags,
           operationId: 'finishConnectionPopup',
@@ -151,9 +158,7 @@ export function connectionPopupRoutes(deps: GatewayDependencies) {
           description:
             'Leads to the redirect_uri with server_id or connector_id, and with a one-time handle for POST /v1/mcp-auth/complete or with error: a code of a fixed list. A browser that accepts text/html is redirected.',
           params: contract.issuerParams,
-          querystring: contract.callbackQuery,
-          security: [],
-          response: { 200: contract.finishedPopup, 303: contract.finishedPopup, ...errorResponses },
+          ...returned,
         },
       },
       (request, reply) => finished(request, reply, { query: request.query, key: request.params.issuer }),
@@ -162,18 +167,12 @@ export function connectionPopupRoutes(deps: GatewayDependencies) {
     app.get(
       '/mcp-auth/callback',
       {
-        config: {
-          public: 'the state is the credential',
-          audit: ['security.mcp_auth_failed'],
-          refusesInPages: true,
-        },
+        config: atCallback,
         schema: {
           tags,
           operationId: 'finishEarlierPopup',
           summary: 'Receive the redirect of attempts that began before each authorization server had its own',
-          querystring: contract.callbackQuery,
-          security: [],
-          response: { 200: contract.finishedPopup, 303: contract.finishedPopup, ...errorResponses },
+          ...returned,
         },
       },
       (request, reply) => finished(request, reply, { query: request.query, key: null }),

@@ -10,6 +10,7 @@ import { serverParams } from '#api/contract/tools.ts';
 import { presentConnected, presentConnection, presentInitiated } from '#api/present/connections.ts';
 import { toPage } from '#api/present/page.ts';
 import { listConnections, readConnection } from '#domain/capabilities/connections/read-connection.ts';
+import { audits } from './audits.ts';
 
 const tags = ['Tool servers'];
 const reads = { none: 'reads' };
@@ -24,7 +25,7 @@ export function connectionRoutes(deps: GatewayDependencies) {
       {
         config: {
           permission: 'tools.execute',
-          audit: ['security.mcp_auth_started', 'security.mcp_auth_failed'],
+          audit: audits.initiate,
         },
         schema: {
           tags,
@@ -52,12 +53,7 @@ export function connectionRoutes(deps: GatewayDependencies) {
       {
         config: {
           permission: 'tools.execute',
-          audit: [
-            'security.mcp_auth_granted',
-            'security.mcp_auth_failed',
-            'collection.connector_resumed',
-            'collection.sync_cancelled',
-          ],
+          audit: audits.complete,
         },
         schema: {
           tags,
@@ -99,7 +95,7 @@ export function connectionRoutes(deps: GatewayDependencies) {
     app.delete(
       `${one}/connection`,
       {
-        config: { permission: 'tools.execute', audit: ['security.mcp_auth_revoked'] },
+        config: { permission: 'tools.execute', audit: audits.disconnect },
         schema: {
           tags,
           operationId: 'deleteConnection',

@@ -43,3 +43,17 @@ begin
     raise foreign_key_violation using message = 'The tenant is gone.', constraint = 'events_tenant_id_fkey';
   end if;
 end $$;
+
+-- What a deletion has erased, in the transaction of the batch: the certificate counts what was committed, once.
+create or replace function app.note_erased(p_tenant uuid, p_deletion uuid, p_table text, p_rows bigint) returns void
+language plpgsql as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  update app.tenant_deletions d set table_name = p_table, failure = null, rows_done = d.rows_done + p_rows,
+    erased = d.erased || jsonb_build_object(p_table, coalesce((d.erased ->> p_table)::bigint, 0) + p_rows),
+    updated_at = now()
+  where d.tenant_id = p_tenant and d.id = p_deletion and d.status = 'deleting';
+  if not found then
+    raise no_data_found using message = 'No deletion of the tenant is under way.';
+  end if;
+end $$;

@@ -55,6 +55,12 @@ async function filled(rows: number): Promise<{ tenantId: string; counts: Record<
   return { tenantId, counts };
 }
 
+/** The canary in a text, and in bytes. */
+const formsOf = (tenantId: string): string[] => {
+  const canary = canaryOf(tenantId);
+  return [canary, Buffer.from(canary).toString('hex')];
+};
+
 const remaining = async (tenantId: string) =>
   Object.entries(await countTenantRows(world.admin, tenantId)).filter(([, rows]) => rows > 0);
 
@@ -77,13 +83,13 @@ describe('the erasure of a tenant with rows in every table', () => {
     expect(await world.verify(gone.tenantId, ids.slice(0, 100))).toMatchObject({ clean: true, bytes: 0 });
     const dump = await dumpRows(world.admin);
     expect(ids.filter((id) => dump.includes(id))).toEqual([]);
-    expect(dump).not.toContain(canaryOf(gone.tenantId));
+    for (const form of formsOf(gone.tenantId)) expect(dump).not.toContain(form);
     expect(await checksumWithout(world.admin, gone.tenantId)).toEqual(others);
     expect(await countTenantRows(world.admin, kept.tenantId)).toEqual(kept.counts);
-    expect(dump).toContain(canaryOf(kept.tenantId));
+    for (const form of formsOf(kept.tenantId)) expect(dump).toContain(form);
     // Repeated, it finds nothing to do.
     for (const step of plan) {
-      expect(await eraseBatch(world.purge, gone.tenantId, step, { cursor: null })).toEqual({
+      expect(await eraseBatch(world.roles, gone.tenantId, step, { cursor: null, note: null })).toEqual({
         rows: 0,
         cursor: null,
       });
@@ -99,7 +105,7 @@ describe('the erasure of a tenant with rows in every table', () => {
       for (let batch = 0; ; batch += 1) {
         const killed = batch === 0 && n % 4 === 0 ? killSessions() : undefined;
         try {
-          ({ cursor } = await eraseBatch(world.purge, gone.tenantId, step, { cursor }));
+          ({ cursor } = await eraseBatch(world.roles, gone.tenantId, step, { cursor, note: null }));
           if (cursor === null) break;
         } catch {
           kills += 1;
@@ -112,6 +118,18 @@ describe('the erasure of a tenant with rows in every table', () => {
     expect(await remaining(gone.tenantId)).toEqual([]);
     expect(await checksumWithout(world.admin, gone.tenantId)).toEqual(others);
   });
+});
+
+it('a dump reads what lies outside of tables, too', async () => {
+  const { admin } = world;
+  await admin.query(`select lo_from_bytea(0, convert_to('in-a-large-object', 'UTF8'))`);
+  await admin.query(`create schema aside; create table aside.notes as select 'in-another-schema' as text;
+    create materialized view seen as select 'in-' || 'a-view' as text;
+    comment on table aside.notes is 'in-a-comment'`);
+  const dump = await dumpRows(admin);
+  await admin.query('drop schema aside cascade; drop materialized view seen');
+  for (const text of ['in-another-schema', 'in-a-view', 'in-a-comment']) expect(dump).toContain(text);
+  expect(dump).toContain(Buffer.from('in-a-large-object').toString('hex'));
 });
 
 /** Ends every session of the purge role, in mid-transaction where it is in one. */
@@ -127,20 +145,20 @@ describe('a batch', () => {
     await addTables(
       world.admin,
       `create table slow (tenant_id uuid not null references tenants, n integer not null, primary key (tenant_id, n));
-       create function slow_delete() returns trigger language plpgsql as 'begin perform pg_sleep(0.02); return old; end';
+       create function slow_delete() returns trigger language plpgsql as 'begin perform pg_sleep(0.03); return old; end';
        create trigger slow before delete on slow for each row execute function slow_delete();`,
       ['slow'],
     );
-    await world.admin.query('insert into slow select $1, n from generate_series(1, 20) n', [tenantId]);
+    await world.admin.query('insert into slow select $1, n from generate_series(1, 12) n', [tenantId]);
     const step = (await world.plan()).find(({ table }) => table === 'slow')!;
     const sizes = await world.eraseStep(step, tenantId);
-    expect(sizes.reduce((sum, rows) => sum + rows, 0)).toBe(20);
-    // 20 ms a row: more than four rows would hold their locks for over 90 ms.
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(4);
+    expect(sizes.reduce((sum, rows) => sum + rows, 0)).toBe(12);
+    // 30 ms a row: more than two rows would hold their locks for over 75 ms.
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(2);
     await world.admin.query('drop table slow; drop function slow_delete()');
   });
 
-  it('that grows in a table of quick rows takes more of them each time', async () => {
+  it('in a table of quick rows takes many of them', async () => {
     const { tenantId } = await createWorld(world.database.unitOfWork);
     await world.admin.query(
       `insert into notified_periods (tenant_id, key) select $1, n::text from generate_series(1, 3000) n`,
@@ -149,7 +167,7 @@ describe('a batch', () => {
     const step = (await world.plan()).find(({ name }) => name === 'delete notified_periods')!;
     const sizes = await world.eraseStep(step, tenantId);
     expect(sizes.reduce((sum, rows) => sum + rows, 0)).toBe(3_000);
-    expect(Math.max(...sizes)).toBeGreaterThan(sizes[0]!);
+    expect(Math.max(...sizes)).toBeGreaterThan(64);
   });
 });
 
@@ -163,7 +181,7 @@ describe('a partition', () => {
     (await world.admin.query<{ n: number }>(`select count(*)::int as n from ${partition}`)).rows[0]!.n;
   const empty = async (tenantId: string) => {
     const step = (await world.plan()).find(({ name }) => name === 'truncate stream_runs_default')!;
-    return eraseBatch(world.purge, tenantId, step, { cursor: null });
+    return eraseBatch(world.roles, tenantId, step, { cursor: null, note: null });
   };
 
   it('that holds one tenant alone is emptied at once, and another is not touched', async () => {

@@ -21,6 +21,33 @@ it.each(['PostgreSQL 18.4 (Debian 18.4-1.pgdg13+1) on x86_64', 'PostgreSQL 19bet
   },
 );
 
+it('a second migration waits for no reader and changes no table', async () => {
+  const database = await createTestDatabase();
+  const [admin, dump] = [await connect(database.adminUrl), await connect(database.adminUrl)];
+  const versions = async () =>
+    (
+      await admin.query<{ versions: string }>(
+        `select md5(string_agg(c.oid || ' ' || c.xmin || a.xmin, ',' order by c.oid, a.attnum)) as versions
+         from pg_class c join pg_attribute a on a.attrelid = c.oid
+         where c.relnamespace in ('public'::regnamespace, 'app'::regnamespace)`,
+      )
+    ).rows[0]!.versions;
+  try {
+    const before = await versions();
+    await dump.query('begin; lock table tenants, documents, principals in access share mode');
+    await migrate({
+      DATABASE_ADMIN_URL: database.adminUrl,
+      DATABASE_URL: database.url,
+      DATABASE_PURGE_URL: database.purgeUrl,
+    });
+    await dump.query('rollback');
+    expect(await versions()).toBe(before);
+  } finally {
+    await Promise.all([admin.end(), dump.end()]);
+    await database.drop();
+  }
+});
+
 it('a migration leaves partitions that are due to the upkeep while the log is locked for long', async () => {
   const database = await createTestDatabase();
   const [admin, dump] = [await connect(database.adminUrl), await connect(database.adminUrl)];

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createContext } from '#domain/foundation/access/context.ts';
+import { createContext, type Context } from '#domain/foundation/access/context.ts';
 import { loadCaller } from '#domain/foundation/access/load-caller.ts';
 import { publicKeyText } from '#domain/operations/erasure-proof/sign-certificate.ts';
 import { readTombstone } from '#domain/operations/erasure-proof/tombstone.ts';
 import { verifyCertificate } from '#domain/operations/erasure-proof/verify-certificate.ts';
+import { cancelDeletion } from '#domain/operations/tenant-deletion/cancel-deletion.ts';
 import { certify } from '#domain/operations/tenant-deletion/certify.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { StartMessage } from '#domain/foundation/durable/messages.ts';
@@ -27,11 +28,16 @@ beforeAll(async () => {
 });
 afterAll(() => place?.close());
 
-const schedule = (world: World, graceSeconds: number) =>
+const asOwner = <T>(world: World, work: (ctx: Context) => Promise<T>): Promise<T> =>
   place.database.unitOfWork.inTenant(world.tenantId, async (em) => {
     const identity = { ...world.owner, apiKeyId: null, keyPermissions: null };
-    const caller = await loadCaller(em, identity, { via: 'api', requestId: null }, null);
-    const ctx = createContext({ caller: { ...caller, isPlatform: true }, em, secrets });
+    const where = { spaceId: null, whileDeleting: true };
+    const caller = await loadCaller(em, identity, { via: 'api', requestId: null }, where);
+    return work(createContext({ caller: { ...caller, isPlatform: true }, em, secrets }));
+  });
+
+const schedule = (world: World, graceSeconds: number) =>
+  asOwner(world, async (ctx) => {
     const { deletion } = await requestDeletion(ctx, {
       reasonCode: 'test_cleanup',
       graceSeconds,
@@ -70,6 +76,13 @@ describe('a deletion', () => {
     const check = verifyCertificate(file!, publicKeyText(secrets.certificateKey()));
     expect(check.valid).toBe(true);
     const { erased_by_row: rows } = check.valid ? check.certificate : { erased_by_row: null };
+    const { event_chain: chain } = check.valid ? check.certificate : { event_chain: null };
+    const anchor = place.anchored.findLast(({ tenant_id: id }) => id === ref.tenantId)!;
+    expect(chain).toEqual({
+      last_hash: anchor.head,
+      event_count: anchor.event_count,
+      anchored_at: anchor.at,
+    });
     // One row is erased with the reference to it, and counted where it was.
     expect(rows!.rows_before['messages']).toBe(before['messages']);
     expect(rows!.rows_erased['messages']).toBe(before['messages']);
@@ -104,7 +117,7 @@ describe('a deletion', () => {
     const lost = { ...ref, deletionId: newId() };
     const before = await countTenantRows(place.admin, ref.tenantId);
     await expect(place.erase(lost)).rejects.toThrow();
-    const parts = { unitOfWork: place.database.unitOfWork, purge: place.purge };
+    const parts = { ...place, unitOfWork: place.database.unitOfWork };
     const pass = { from: null, mayGoOn: () => true, reached: () => {} };
     await expect(eraseRows(parts, lost, pass)).rejects.toThrow();
     expect(await countTenantRows(place.admin, ref.tenantId)).toEqual(before);
@@ -146,6 +159,17 @@ describe('a deletion', () => {
     ]);
   });
 
+  it('that is requested after a cancel is taken up by the workflow that the cancelled one still has', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const first = await schedule(world, 600);
+    await asOwner(world, cancelDeletion);
+    expect(await stageOf(first)).toEqual({ is: 'ended', status: 'cancelled' });
+    const second = await schedule(world, 0);
+    expect(second.deletionId).not.toBe(first.deletionId);
+    expect(await stageOf(first)).toEqual({ is: 'ended', status: 'cancelled', next: second.deletionId });
+    expect(await stageOf(second)).toEqual({ is: 'deleting' });
+  });
+
   it('does not begin while its tenant is not one that is to be deleted', async () => {
     const world = await createWorld(place.database.unitOfWork);
     const ref = await schedule(world, 0);
@@ -179,6 +203,29 @@ describe('a deletion', () => {
     expect((await stopWork({ unitOfWork, workflows }, ref.tenantId, { force: true })).open).toBe(1);
     expect([...asked][0]).toBe(runs);
     expect([...asked].filter((id) => id !== runs).length).toBeGreaterThan(600);
+  });
+
+  it('drops a message that cannot be sent, and looks once more whether its last try was received', async () => {
+    const { unitOfWork } = place.database;
+    const { tenantId } = await createWorld(unitOfWork);
+    const left = (age: string) =>
+      place.admin.query(
+        `insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until, created_at)
+         values ($1, gen_random_uuid(), 'start', 'unknown', 'unknown', '{}', now() + interval '9 seconds',
+           now() - $2::interval)`,
+        [tenantId, age],
+      );
+    const workflows = { ...noWorkflows, listOpen: async () => [], openOf: async () => [] };
+    const stop = () => stopWork({ unitOfWork, workflows }, tenantId, { force: true });
+    await left('2 minutes');
+    expect(await stop()).toEqual({ open: 0, pending: 1 });
+    expect(await stop()).toEqual({ open: 0, pending: 0 });
+    await left('1 second');
+    expect([await stop(), await stop()]).toEqual([
+      { open: 0, pending: 1 },
+      { open: 0, pending: 1 },
+    ]);
+    await place.admin.query('delete from outbox where tenant_id = $1', [tenantId]);
   });
 
   it('is taken up again when Temporal has lost its workflow', async () => {
@@ -251,7 +298,7 @@ describe('a deletion', () => {
     await place.begin(ref);
     const { unitOfWork } = place.database;
     const elsewhere = { verify: (_: string, ids: readonly string[]) => place.prover.verify(newId(), ids) };
-    const parts = { unitOfWork, purge: place.purge, secrets, softwareVersion: 't' };
+    const parts = { ...place, unitOfWork, secrets, softwareVersion: 't', eventRetentionDays: 365 };
     await expect(takeStock({ ...parts, prover: elsewhere }, ref)).rejects.toMatchObject({
       code: 'verifier_blind',
     });
