@@ -17,15 +17,17 @@ export interface ConnectionOptions extends ConnectionForm {
 /** The account of the shared server. */
 const team = 'team';
 const pauseMs = 300;
+/** People who connect and disconnect in turn: each may begin twenty attempts in ten minutes. */
+const restlessPeople = 4;
+const restlessPauseMs = 600_000 / (20 * restlessPeople);
 const endingMs = 180_000;
 
 /**
- * People call a tool server with short-lived tokens, and one of them connects and disconnects all the time, while workers,
+ * People call a tool server with short-lived tokens, and some of them connect and disconnect all the time, while workers,
  * gateways and PostgreSQL are killed; then the authorization server's log is compared with what the people got.
  */
 export async function runConnections(options: ConnectionOptions): Promise<ConnectionRun> {
-  // A person who keeps connecting again, beside those who call.
-  const deployment = await deployConnections(options.people + 1);
+  const deployment = await deployConnections(options.people + restlessPeople);
   try {
     return await runOn(deployment, options);
   } finally {
@@ -78,17 +80,19 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
       await sleep(pauseMs);
     }
   };
-  const connectAgain = async (person: Person) => {
+  const connectAgain = async (people: readonly Person[]) => {
     const path = `/v1/spaces/${world.spaceId}/mcp-servers/${personal}/connection`;
-    while (!stop.signal.aborted) {
+    for (let turn = 0; !stop.signal.aborted; turn += 1) {
+      const person = people[turn % people.length]!;
       if (await connect(person, personal)) {
         note(await person.call('personal'));
         await person.send('DELETE', path);
       }
-      await sleep(pauseMs);
+      await sleep(restlessPauseMs);
     }
   };
-  const restless = callers.pop()!;
+  const restless = callers.splice(-restlessPeople);
+  const accounts = new Set(restless.map(({ member }) => member.account));
   const traffic = [...callers.map(callAgain), callShared(), connectAgain(restless)];
 
   for (const kind of options.strikes) {
@@ -125,7 +129,7 @@ async function runOn(deployment: ConnectionDeployment, options: ConnectionOption
     foreign: foreign.map(({ account, output }) => `${output} for ${account}`),
     stuck: [...persons.flatMap(({ stuck }) => stuck), ...open],
     tokens: judgeTokens(authorization.tokenRequests, run.struck, {
-      ends: run.ends.filter(({ account }) => account !== restless.member.account),
+      ends: run.ends.filter(({ account }) => !accounts.has(account)),
       made,
     }),
     connected: made.length - persons.length,
@@ -141,7 +145,7 @@ async function openServers(
 ): Promise<[personal: string, shared: string]> {
   const ids: string[] = [];
   for (const [server, people] of [
-    [personal, persons.slice(0, -1)],
+    [personal, persons.slice(0, -restlessPeople)],
     [shared, persons.slice(0, 1)],
   ] as const) {
     const id = server.mcp_server_config_id;
