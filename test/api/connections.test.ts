@@ -19,6 +19,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { formIn, Popup } from '../support/popup.ts';
+import { Maker } from '../support/places.ts';
+import { SignInMaker } from '../support/sign-in-fixtures.ts';
 import { sweepOnce } from '../support/sweeps.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, secrets, type World } from '../support/world.ts';
@@ -824,6 +826,37 @@ describe('an attack on the popup', () => {
     expect(await complete(handle, ann.apiKey)).toMatchObject({ status: 200 });
     expect(await complete(handle, ann.apiKey)).toMatchObject(notThere);
     expect(await connectionOf(serverId, ben.apiKey)).toMatchObject({ status: 'auth_required' });
+  });
+
+  it('gains nothing from a handle in another session of the initiator, or with a key of theirs', async () => {
+    const serverId = await registerServer();
+    const ann = await editor();
+    const place = { ...world, apiKey: world.apiKey, modelAlias: '' };
+    const maker = new SignInMaker(new Maker(() => gateway));
+    const [one, another] = [
+      await maker.session(place, ann.principalId),
+      await maker.session(place, ann.principalId),
+    ];
+    const as = (token: string, path: string, body?: object) =>
+      gateway.send({
+        method: 'POST',
+        path,
+        headers: { authorization: `Bearer ${token}` },
+        ...(body && { body }),
+      });
+    const begun = await as(
+      one.accessToken,
+      `/v1/mcp-auth/${serverId}/initiate?redirect_uri=${encodeURIComponent(done)}`,
+    );
+    expect(begun.status, begun.text).toBe(200);
+    const popup = new Popup(gateway);
+    const address = await popup.decide(begun.body.data.popup_url, 'continue');
+    const back = await popup.comeBack({ state: address.searchParams.get('state')!, code: 'code' });
+    const handle = new URL(back.headers['location']!).searchParams.get('handle')!;
+    const completeAs = (token: string) => as(token, '/v1/mcp-auth/complete', { handle });
+    expect(await completeAs(another.accessToken)).toMatchObject(notThere);
+    expect(await complete(handle, ann.apiKey)).toMatchObject(notThere);
+    expect(await completeAs(one.accessToken)).toMatchObject({ status: 200 });
   });
 
   it('gains nothing from the answer of another issuer', async () => {

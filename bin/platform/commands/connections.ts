@@ -89,6 +89,13 @@ async function askFor(group: Command, link: string): Promise<string | null> {
   try {
     const signal = AbortSignal.timeout(waitMs);
     return (await terminal.question('The code that it shows at the end: ', { signal })).trim();
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') {
+      throw new Error('No code came within ten minutes, and the link has ended. Run the command again.', {
+        cause: error,
+      });
+    }
+    throw error;
   } finally {
     terminal.close();
   }

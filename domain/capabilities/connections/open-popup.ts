@@ -73,7 +73,7 @@ export async function openPopup(parts: ConnectionParts, visit: Visit): Promise<P
   });
 }
 
-/** What the account is for. */
+/** What the account is for. @throws `authorization_attempt_not_found` */
 async function holderOf(
   em: EntityManager,
   { serverId = null, target: { source } }: AuthorizationAttempt,
@@ -81,8 +81,12 @@ async function holderOf(
   if (source !== undefined) {
     return { name: source.title, url: source.origin };
   }
-  const { displayName: name, url } = await em.findOneOrFail(McpServer, { id: serverId });
-  return { name, url };
+  const server = await em.findOne(McpServer, { id: serverId });
+  // The server may be deleted while the popup opens, which ends the attempt.
+  if (server === null) {
+    throw noAttempt();
+  }
+  return { name: server.displayName, url: server.url };
 }
 
 /**
