@@ -340,6 +340,9 @@ describe('values of OpenAI’s clients that are not implemented', () => {
   });
 });
 
+/** Some operations are called in a space that is made for them. */
+const spaceIn = (path: string): string | undefined => /\/spaces\/([^/?]+)/.exec(path)?.[1];
+
 describe('every operation', () => {
   it('refuses a key that lacks only its permission, names it, and writes an event', async () => {
     const seen: string[] = [];
@@ -369,7 +372,7 @@ describe('every operation', () => {
         }
         const scope =
           url.includes(':space_id') || url.includes('/mcp-auth/')
-            ? { type: 'space', id: here.spaceId }
+            ? { type: 'space', id: spaceIn(call.path) ?? here.spaceId }
             : { type: 'tenant', id: expect.any(String) };
         expect(refused, operationId).toMatchObject({
           status: 403,
