@@ -269,11 +269,11 @@ export const hostileKinds: Record<string, Kind> = {
       ? [unknown(query(call, `cursor=${Object.values(foreignCursors)[0]}`), 'cursor')]
       : [{ call: query(call, `cursor=${stolen}`), status: 422, code: 'invalid_cursor', param: 'cursor' }];
   },
-  'ids of another tenant': ({ call, here, abroad, operation }) =>
+  'ids of another tenant': ({ call, abroad, operation }) =>
     operation.path.includes('{space_id}')
       ? [
           {
-            call: { ...call, path: call.path.replace(here.spaceId, abroad.spaceId) },
+            call: { ...call, path: call.path.replace(/(\/spaces\/)[^/?]+/, `$1${abroad.spaceId}`) },
             status: 404,
             code: 'space_not_found',
             param: null,
