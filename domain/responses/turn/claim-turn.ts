@@ -30,6 +30,8 @@ import { estimatePrompt } from '#domain/responses/store/usage.ts';
 
 /** Consecutive crashes without a new published character after which a turn fails. */
 const poisonLimit = 10;
+/** Refusals of the requester by which a turn sees that what the response belongs to is deleted. */
+const ofDeletion: ReadonlySet<string> = new Set(['tenant_deleting', 'space_not_found']);
 
 export type TurnClaim = { kind: 'settled'; result: TurnResult } | { kind: 'claimed'; turn: ClaimedTurn };
 
@@ -126,14 +128,14 @@ function requiredEnding(state: HeadState, iteration: number): Ending | null {
   return revokedEnding(state);
 }
 
-/** A tenant that is to be deleted has its responses cancelled: the turn may see it before the deletion comes to it. */
+/** A deletion of the tenant or the space cancels responses: the turn may see it before the deletion comes to it. */
 function revokedEnding({ response, requester }: HeadState): Ending | null {
   const revoked = { status: 'failed', failure: failureReason('permission_revoked') } as const;
   try {
     return rebuildCaller(response, requester).granted.has('responses.create') ? null : revoked;
   } catch (error) {
     if (error instanceof DomainError) {
-      return error.code === 'tenant_deleting' ? { status: 'cancelled', by: null } : revoked;
+      return ofDeletion.has(error.code) ? { status: 'cancelled', by: null } : revoked;
     }
     throw error;
   }

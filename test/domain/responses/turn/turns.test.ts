@@ -90,11 +90,14 @@ describe('claiming a turn', () => {
     }
   });
 
-  it('cancels a response of a tenant that is to be deleted', async () => {
+  it.each([
+    ['a tenant that is to be deleted', `update tenants set status = 'deletion_scheduled'`],
+    ['a deleted space', 'update spaces set deleted_at = now()'],
+  ])('cancels a response of %s', async (_what, deletion) => {
     const other = await openEngine();
     try {
       const id = await other.create();
-      await other.admin.query(`update tenants set status = 'deletion_scheduled'`);
+      await other.admin.query(deletion);
       expect(await other.claim(id)).toEqual(settled('cancelled'));
       expect(await other.record(id)).toMatchObject({ status: 'cancelled' });
     } finally {
