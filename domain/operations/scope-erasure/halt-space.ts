@@ -1,14 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
 import { withdraw } from '#domain/capabilities/connections/withdraw-connections.ts';
-import { cancel } from '#domain/foundation/durable/messages.ts';
-import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { reconcileLostCalls } from '#domain/responses/calls/lost-calls.ts';
-import { finishResponse } from '#domain/responses/end/finish-response.ts';
+import { haltResponse } from '#domain/responses/end/halt-response.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
-import { lockHead } from '#domain/responses/store/head.ts';
 
 /** Rows of one transaction, or of one look. */
 const pageSize = 100;
@@ -29,7 +26,9 @@ export async function haltSpace(unitOfWork: UnitOfWork, space: SpaceRef): Promis
   const failures = new RowFailures();
   while ((await unitOfWork.inTenant(tenantId, (em) => hideCollections(em, space))) === pageSize);
   await eachOf(unitOfWork, space, runningAfter, (id) =>
-    failures.collect(() => unitOfWork.inTenant(tenantId, (em) => cancelResponse(em, { tenantId, id }))),
+    failures.collect(async () => {
+      await unitOfWork.inTenant(tenantId, (em) => haltResponse(em, { tenantId, responseId: id }));
+    }),
   );
   await eachOf(unitOfWork, space, callingAfter, (id) =>
     failures.collect(() => unitOfWork.inTenant(tenantId, (em) => resolveCalls(em, id))),
@@ -81,22 +80,6 @@ async function eachOf(
       await work(id);
     }
     if (rows.length < pageSize) return;
-  }
-}
-
-async function cancelResponse(
-  em: EntityManager,
-  { tenantId, id }: { tenantId: string; id: string },
-): Promise<void> {
-  const head = await lockHead(em, id);
-  if (
-    head === null ||
-    !(await finishResponse(em, head.response, head.now, { status: 'cancelled', by: null }))
-  ) {
-    return;
-  }
-  if (head.response.blockedBy == null) {
-    await enqueue(em, cancel('generateResponse', { tenantId, responseId: id }));
   }
 }
 

@@ -1,12 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { cancel, signal } from '#domain/foundation/durable/messages.ts';
+import { signal } from '#domain/foundation/durable/messages.ts';
 import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
-import { finishResponse } from '#domain/responses/end/finish-response.ts';
+import { haltResponse } from '#domain/responses/end/halt-response.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
-import { lockHead } from '#domain/responses/store/head.ts';
 
 const pageSize = 100;
 
@@ -67,17 +66,7 @@ async function endResponse(
     if (!(await isToBeDeleted(em, tenantId))) {
       return 'not_deleting';
     }
-    const head = await lockHead(em, responseId);
-    if (
-      head === null ||
-      !(await finishResponse(em, head.response, head.now, { status: 'cancelled', by: null }))
-    ) {
-      return 'has_ended';
-    }
-    if (head.response.blockedBy == null) {
-      await enqueue(em, cancel('generateResponse', { tenantId, responseId }));
-    }
-    return 'ended';
+    return (await haltResponse(em, { tenantId, responseId })) ? 'ended' : 'has_ended';
   });
 }
 
