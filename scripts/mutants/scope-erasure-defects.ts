@@ -32,7 +32,7 @@ export const scopeErasureDefects: readonly Defect[] = [
   {
     name: 'a batch of a deleted collection without a limit of its locks',
     file: batches,
-    replace: [['const lockMs = 90;', 'const lockMs = 9_000;']],
+    replace: [['size > 1 ? maxLockMs : null', 'null']],
     test: collection,
     caughtBy: 'holds the locks of no more rows',
   },

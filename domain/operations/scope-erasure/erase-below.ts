@@ -1,13 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { maxLockMs } from '#domain/operations/erasure/erasure-database.ts';
 import type { TenantTable } from '#domain/operations/erasure/read-catalogue.ts';
 import { isReferred, isTimeout } from '#domain/operations/erasure/sql-states.ts';
 import type { Branch, ScopePlan } from './plan-scope.ts';
 import { changeKeys, hasKey, listBelow, takeBelow, type Below, type Key } from './scope-rows.ts';
 
-/** As for a whole tenant: locks are held for about half of `lockMs` and never longer. */
+/** Less than `maxLockMs`, since a batch may take longer than the one before. */
 const aimMs = 40;
-const lockMs = 90;
 const firstSize = 64;
 /** Rows whose keys are read at once: the next reading passes the index entries of all that were erased before. */
 const maxKeys = 10_000;
@@ -127,7 +127,7 @@ export class Eraser {
       try {
         const begun = performance.now();
         // A single row takes what it takes, but no others with it.
-        const rows = await this.#inTransaction(size > 1 ? lockMs : null, (em) => work(em, size));
+        const rows = await this.#inTransaction(size > 1 ? maxLockMs : null, (em) => work(em, size));
         const factor = Math.min(4, aimMs / Math.max(performance.now() - begun, 1));
         this.#sizes.set(name, Math.min(maxKeys, Math.max(1, Math.floor(Math.max(aim, size) * factor))));
         return { size, rows };
