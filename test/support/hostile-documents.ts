@@ -236,7 +236,7 @@ export const hostileDocuments: readonly HostileDocument[] = [
     name: 'JSON of a million levels',
     make: () => Buffer.from('['.repeat(1_000_000) + ']'.repeat(1_000_000)),
     declared: 'application/json',
-    ends: ['malformed', 'too_slow'],
+    ends: ['malformed'],
   },
   {
     name: 'JSON of 5,000 objects in each other',
