@@ -91,7 +91,7 @@ $$;
 -- Estimates the document frequencies of a collection's frequent words from passages at equal distances. A word that is
 -- in fewer than four of the sample is not listed: it is rare.
 create or replace function app.refresh_lexeme_stats() returns trigger
-language plpgsql set search_path = pg_catalog, public, pg_temp as $$
+language plpgsql set search_path = pg_catalog, public, pg_temp set enable_seqscan = off as $$
 declare
   sample constant integer := 4096;
 begin
@@ -105,9 +105,14 @@ begin
     select p.id, p.generation, floor(i * s.step - p.before)::integer as position
     from placed p cross join size s
     cross join lateral generate_series(ceil(p.before / s.step)::bigint, ceil((p.before + p.chunk_count) / s.step)::bigint - 1) as i),
+  -- The limit keeps it one look-up by primary key for each passage: a join is planned by statistics of the table, which
+  -- do not know the rows of this transaction, and then compares each passage with all.
   words as (
     select unnest(tsvector_to_array(c.tsv)) as lexeme
-    from picked p join chunks c on c.tenant_id = new.tenant_id and c.document_id = p.id and c.generation = p.generation and c.position = p.position)
+    from picked p cross join lateral (
+      select tsv from chunks
+      where tenant_id = new.tenant_id and document_id = p.id and generation = p.generation and position = p.position
+      limit 1) c)
   select new.tenant_id, new.id, w.lexeme, round(count(*) * s.step)
   from words w cross join size s group by w.lexeme, s.step having count(*) >= 4;
   update collections c set lexeme_chunks = c.chunk_count where c.tenant_id = new.tenant_id and c.id = new.id;

@@ -15,25 +15,25 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => world.stop());
 
-async function collect(texts: readonly string[], known?: SpaceFixture) {
-  const space = known ?? (await world.addSpace());
-  const { collection } = await world.act(space, (ctx) => createCollection(ctx, { name: 'C' }));
-  const documentId = await add(space, collection.id, texts);
+async function collect(texts: readonly string[], known?: SpaceFixture, into = world) {
+  const space = known ?? (await into.addSpace());
+  const { collection } = await into.act(space, (ctx) => createCollection(ctx, { name: 'C' }));
+  const documentId = await add(space, collection.id, texts, into);
   return { space, collectionId: collection.id, documentId };
 }
 
-async function add(space: SpaceFixture, collectionId: string, texts: readonly string[]): Promise<string> {
+async function add(space: SpaceFixture, collectionId: string, texts: readonly string[], into = world) {
   const content = texts.join('\n') || 'x';
-  const { document } = await world.act(space, (ctx) =>
+  const { document } = await into.act(space, (ctx) =>
     uploadDocument(ctx, { collectionId, filename: 'a.txt', mediaType: 'text/plain', content }),
   );
-  await store(space, document.id, texts);
+  await store(space, document.id, texts, into);
   return document.id;
 }
 
-async function store({ tenantId }: SpaceFixture, documentId: string, texts: readonly string[]) {
+async function store({ tenantId }: SpaceFixture, documentId: string, texts: readonly string[], into = world) {
   const chunks = texts.map((text) => ({ heading: null, text, start: 0, end: 1, page: null, anchor: null }));
-  await world.unitOfWork.inTenant(tenantId, async (em) => {
+  await into.unitOfWork.inTenant(tenantId, async (em) => {
     await storePassages(em, { documentId, readingId: newId(), chunks });
     await finishIngestion(em, documentId, null);
   });
@@ -141,6 +141,19 @@ describe('matchKeywords', () => {
     );
     expect(asOther).toEqual([]);
     expect(await match(space.tenantId, collectionId, 'secret valve')).toHaveLength(1);
+  });
+
+  it('counts the words of a large document that the statistics of PostgreSQL do not know yet', async () => {
+    const fresh = await openWorld();
+    await fresh.admin.query('alter table chunks set (autovacuum_enabled = false)');
+    const texts = Array.from({ length: 30_000 }, (_, n) => `pump n${n}`);
+    const { collectionId } = await collect(texts, undefined, fresh);
+    const { rows } = await fresh.admin.query(
+      'select lexeme, df from lexeme_stats where collection_id = $1 order by df desc limit 1',
+      [collectionId],
+    );
+    expect(rows).toEqual([{ lexeme: 'pump', df: 30_000 }]);
+    await fresh.stop();
   });
 
   it('estimates how frequent words are in a large collection, and follows its size', async () => {
