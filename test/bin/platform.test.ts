@@ -5,6 +5,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { implied, permissions } from '#domain/foundation/access/permissions.ts';
@@ -15,7 +16,8 @@ import { addOperator } from '../support/operators.ts';
 import { openTerminal, runPlatform } from '../support/platform-cli.ts';
 import { Maker } from '../support/places.ts';
 import { Popup } from '../support/popup.ts';
-import { addMember } from '../support/world.ts';
+import { connect as connectTo } from '../support/tables.ts';
+import { addMember, createWorld } from '../support/world.ts';
 
 let place: CallWorld;
 let url: string;
@@ -782,6 +784,30 @@ describe('the program', () => {
     const [definition = ''] = shown.out.split('\n');
     const approved = await server('update', '--enable-tool', definition);
     expect(approved.out).toMatch(/^lift +mcp__.+__lift +approved/m);
+  });
+
+  it('shows each change of a deletion once, and why it waits', async () => {
+    const { tenantId } = await createWorld(place.database.unitOfWork);
+    const { apiKey } = await addOperator(place.database.unitOfWork);
+    await ask(['tenants', 'delete', tenantId, '--reason', 'test_cleanup'], apiKey);
+    const admin = await connectTo(place.database.adminUrl);
+    const change = (set: string) =>
+      admin.query(`update app.tenant_deletions set ${set} where tenant_id = $1`, [tenantId]);
+    const waited = ask(['tenants', 'deletion', tenantId, '--wait'], apiKey);
+    await sleep(2_500);
+    const at = '2026-01-01T00:00:00.000Z';
+    await change(`step = 'erasing', failure = '{"step": "erasing", "reason": "timeout", "at": "${at}"}'`);
+    await sleep(2_500);
+    await change(`status = 'cancelled', step = 'finished', failure = null, ended_at = now()`);
+    await admin.end();
+    const { err, out, code } = await waited;
+    expect(err.match(/^\w+: |^It waits.+/gm)).toEqual([
+      'scheduled: ',
+      'erasing: ',
+      `It waits: erasing fails with timeout since ${at}.`,
+    ]);
+    expect(out).toMatch(/^status: +cancelled$/m);
+    expect(code).toBe(0);
   });
 
   it('makes operators and a first tenant on the database alone', async () => {

@@ -15,14 +15,18 @@ const seconds = (given: string): number => {
   return Number(given);
 };
 
+const progressOf = ({ progress, failure }: Pick<Deletion['data'], 'progress' | 'failure'>): string[] => [
+  `${progress.step}${progress.table === null ? '' : ` ${progress.table}`}: ${progressBar(progress)}`,
+  ...(failure === null
+    ? []
+    : [`It waits: ${failure.step} fails with ${failure.reason} since ${failure.at}.`]),
+];
+
 /** The deletion without its certificate, which is a file of its own. */
 const show = ({ data: { progress, certificate, failure, ...deletion } }: Deletion): string =>
   [
     fields({ ...deletion, certificate: certificate === null ? null : 'signed' }),
-    `${progress.step}${progress.table === null ? '' : ` ${progress.table}`}: ${progressBar(progress)}`,
-    ...(failure === null
-      ? []
-      : [`It waits: ${failure.step} fails with ${failure.reason} since ${failure.at}.`]),
+    ...progressOf({ progress, failure }),
   ].join('\n');
 
 export function addTenantDeletion(group: Command): void {
@@ -51,15 +55,14 @@ export function addTenantDeletion(group: Command): void {
     .option('--wait', 'show its progress until it has ended');
   remote(deletion, {
     call: async (client, { wait }: { wait?: boolean }, id) => {
-      for (;;) {
+      for (let shown = ''; ; await sleep(pollMs)) {
         const found = await client.tenantDeletion.get.query({ tenant_id: id });
-        const { ended_at: endedAt, progress } = found.data;
-        if (wait !== true || endedAt !== null) {
+        if (wait !== true || found.data.ended_at !== null) {
           return found;
         }
-        const table = progress.table === null ? '' : ` ${progress.table}`;
-        deletion.configureOutput().writeErr?.(`${progress.step}${table} ${progressBar(progress)}\n`);
-        await sleep(pollMs);
+        const lines = progressOf(found.data).join('\n');
+        if (lines !== shown) deletion.configureOutput().writeErr?.(`${lines}\n`);
+        shown = lines;
       }
     },
     show,
