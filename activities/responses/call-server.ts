@@ -77,16 +77,15 @@ export async function callServer(
       );
     }
     case 'changed': {
-      const { tools } = reply;
-      const { connection } = target.server;
-      if (connection?.ownerId != null) {
+      const { tools, connectionId } = reply;
+      if (target.server.connection?.ownerId != null) {
         // Another person may see other tools: one account's list does not change what all are offered.
         await commitWithRetry(() =>
-          deps.unitOfWork.inTenant(call.tenantId, (em) => saveListedTools(em, connection, tools)),
+          deps.unitOfWork.inTenant(call.tenantId, (em) => saveListedTools(em, reply)),
         );
         return target.again ? unknownOutcome() : withheld();
       }
-      const askedWith = { credentialId: target.server.stored?.credentialId ?? null };
+      const askedWith = { credentialId: target.server.stored?.credentialId ?? null, connectionId };
       await commitWithRetry(() =>
         deps.unitOfWork.inTenant(call.tenantId, (em) =>
           applyDiscovery(em, target.serverId, { tools }, askedWith),

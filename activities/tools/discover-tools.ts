@@ -1,12 +1,13 @@
 import { Context } from '@temporalio/activity';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { saveListedTools } from '#domain/capabilities/tools/listed-tools.ts';
-import { applyDiscovery, type Discovery } from '#domain/capabilities/tools/apply-discovery.ts';
+import { applyDiscovery, type DiscoveryFailure } from '#domain/capabilities/tools/apply-discovery.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { McpTool } from '#domain/capabilities/tools/mcp-tool.entity.ts';
 import { toSpec } from '#domain/capabilities/tools/server-spec.ts';
 import {
   ToolServerFailure,
+  type ToolList,
   type ToolServerGateway,
   type ToolServerSpec,
 } from '#domain/capabilities/tools/tool-server.ts';
@@ -29,12 +30,15 @@ export async function discoverTools(
   return unitOfWork.inTenant(tenantId, async (em) => {
     const account = spec?.connection;
     if (account != null && account.ownerId !== null && discovery !== null && 'tools' in discovery) {
-      await saveListedTools(em, account, discovery.tools);
+      await saveListedTools(em, discovery);
     }
     const after =
       discovery === null || accountOnly === true
         ? null
-        : await applyDiscovery(em, serverId, discovery, { credentialId: server?.credentialId ?? null });
+        : await applyDiscovery(em, serverId, discovery, {
+            credentialId: server?.credentialId ?? null,
+            connectionId: 'tools' in discovery ? discovery.connectionId : null,
+          });
     await em.flush();
     const tools = await em.count(McpTool, { serverId, state: { $ne: 'removed' } });
     const failure = discovery !== null && 'error' in discovery ? { error: discovery.error } : {};
@@ -42,10 +46,13 @@ export async function discoverTools(
   });
 }
 
-async function ask(toolServers: ToolServerGateway, spec: ToolServerSpec): Promise<Discovery> {
+async function ask(
+  toolServers: ToolServerGateway,
+  spec: ToolServerSpec,
+): Promise<ToolList | DiscoveryFailure> {
   const signal = Context.current().cancellationSignal;
   try {
-    return { tools: await toolServers.discover(spec, signal) };
+    return await toolServers.discover(spec, signal);
   } catch (error) {
     // An abort on this side is no failure of the server.
     signal.throwIfAborted();

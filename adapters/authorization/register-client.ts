@@ -1,14 +1,14 @@
-import { registerClient } from '@modelcontextprotocol/client';
+import { registerClient, RegistrationRejectedError } from '@modelcontextprotocol/client';
 import {
   AuthorizationFailure,
   clientAuthMethods,
   type AuthorizationTarget,
   type ClientAuthMethod,
   type ClientMetadata,
-  type OAuthClient,
+  type RegisteredClient,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import { isLoopback } from '#domain/foundation/kernel/is-loopback.ts';
-import { requestedScope } from '#domain/capabilities/connections/scopes.ts';
+import { boundedUnion, requestedScope } from '#domain/capabilities/connections/scopes.ts';
 import { scopeOf } from './scope.ts';
 import { metadataOf } from './server-metadata.ts';
 import type { Wire } from './wire.ts';
@@ -23,7 +23,7 @@ export async function register(
   target: AuthorizationTarget,
   client: ClientMetadata,
   wire: Wire,
-): Promise<OAuthClient> {
+): Promise<RegisteredClient> {
   const metadata = metadataOf(target);
   if (!target.registersClients) {
     throw new AuthorizationFailure('client_required', { sent: false });
@@ -33,20 +33,27 @@ export async function register(
   if (method === undefined) {
     throw new AuthorizationFailure('client_required', { sent: false });
   }
-  const scope = registeredScope(target, client.scope);
-  const registered = await registerClient(target.issuer, {
-    metadata,
-    clientMetadata: {
-      client_name: client.clientName,
-      client_uri: client.clientUri,
-      redirect_uris: client.redirectUris,
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: method,
-      application_type: client.redirectUris.every(isPublic) ? 'web' : 'native',
-    },
-    ...(scope === null ? {} : { scope }),
-    fetchFn: wire.fetch,
+  const send = (scope: string | null) =>
+    registerClient(target.issuer, {
+      metadata,
+      clientMetadata: {
+        client_name: client.clientName,
+        client_uri: client.clientUri,
+        redirect_uris: client.redirectUris,
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: method,
+        application_type: client.redirectUris.every(isPublic) ? 'web' : 'native',
+      },
+      ...(scope === null ? {} : { scope }),
+      fetchFn: wire.fetch,
+    });
+  const requested = requestedScope(target, client.scope);
+  const listed = listedScope(target, requested);
+  const registered = await send(requested).catch(async (error: unknown) => {
+    const isRefused = error instanceof RegistrationRejectedError && error.status === 400;
+    if (!isRefused || listed === requested) throw error;
+    return { ...(await send(listed)), scope: undefined };
   });
   const expiresAt = registered.client_secret_expires_at ?? 0;
   return {
@@ -57,19 +64,27 @@ export async function register(
       ? registered.token_endpoint_auth_method
       : null,
     secretExpiresAt: expiresAt === 0 ? null : new Date(expiresAt * 1_000),
+    scope: limitOf(requested, registered.scope),
   };
 }
 
 /**
- * Some servers grant only registered scopes, others refuse a registration with a scope that they do not list: those of
- * the resource need not be among the listed ones.
+ * Some servers grant only registered scopes, and list none of a resource; others refuse a registration with a scope that
+ * they do not list, and grant those of a resource all the same.
  */
-function registeredScope(target: AuthorizationTarget, scope: string | null): string | null {
-  const requested = requestedScope(target, scope);
-  const { scopes_supported: supported } = metadataOf(target);
-  return requested === null || supported === undefined
+function listedScope(target: AuthorizationTarget, requested: string | null): string | null {
+  const { scopes_supported: listed } = metadataOf(target);
+  return requested === null || listed === undefined
     ? requested
-    : scopeOf(requested.split(' ').filter((each) => supported.includes(each)));
+    : scopeOf(requested.split(' ').filter((each) => listed.includes(each)));
+}
+
+/**
+ * Scopes in an answer may be a limit. What was requested counts as registered where the answer lacks it: the server would
+ * leave it out again.
+ */
+function limitOf(requested: string | null, answered: string | undefined): string | null {
+  return answered === undefined ? null : (boundedUnion(requested, scopeOf(answered.split(' '))) ?? '');
 }
 
 /** OpenID Connect Registration: a web application's redirects have https and are not on the person's own machine. */

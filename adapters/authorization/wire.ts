@@ -4,6 +4,7 @@ import { hasCause } from '../egress/has-cause.ts';
 import { isNeverSent } from '../egress/is-never-sent.ts';
 import { EgressRefused } from '../egress/public-address.ts';
 import { retryAfterMs } from '../egress/retry-after.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 const maxPauseMs = 3_600_000;
 
@@ -18,7 +19,7 @@ export interface Wire {
   unavailable: boolean;
   /** The pause that the last answer asked for; null: none. */
   retryAfterMs: number | null;
-  /** Text of the last answer. */
+  /** Text of the last answer, without members that are null. */
   text: string;
 }
 
@@ -42,7 +43,7 @@ export function newWire(bounded: typeof globalThis.fetch, signal: AbortSignal): 
         wire.status = answer.status;
         wire.retryAfterMs = retryAfterMs(answer.headers.get('retry-after'), maxPauseMs);
         wire.unavailable ||= answer.status >= 500 || answer.status === 429;
-        wire.text = await answer.text();
+        wire.text = withoutNulls(await answer.text());
         return copyOf(answer, wire.text);
       } catch (error) {
         wire.sent = sentBefore || !hasCause(error, isNeverSent);

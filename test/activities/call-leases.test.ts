@@ -61,7 +61,7 @@ beforeEach(() => {
 const toolServers: ToolServerGateway = {
   prepare: async () => undefined,
   endSession: () => Promise.resolve(),
-  discover: () => Promise.resolve([]),
+  discover: () => Promise.resolve({ tools: [], connectionId: null }),
   call: async () => {
     effects += 1;
     await answers;

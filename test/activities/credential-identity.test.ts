@@ -80,7 +80,8 @@ const call = (server: ToolServerSpec, tool: DiscoveredTool): Promise<ToolReply> 
 
 /** Each sees and calls what is its own; the other's tool is not there, however lately it was listed. */
 async function seeTheirOwn(ada: ToolServerSpec, grace: ToolServerSpec): Promise<void> {
-  const [hers, others] = [await gateway.discover(ada, forever), await gateway.discover(grace, forever)];
+  const list = async (server: ToolServerSpec) => (await gateway.discover(server, forever)).tools;
+  const [hers, others] = [await list(ada), await list(grace)];
   expect([own(hers), own(others)]).toEqual([['ledger_of_ada'], ['ledger_of_grace']]);
   const [adas] = hers.filter(({ name }) => name === 'ledger_of_ada');
   const [graces] = others.filter(({ name }) => name === 'ledger_of_grace');
@@ -160,6 +161,13 @@ describe('one tool server that shows each credential other tools', () => {
     const { stored: _stored, ...server } = specOf('', { spaceId: engine.world.spaceId });
     const of = (ownerId: string) => ({ ...server, connection: { tenantId, serverId: 'box', ownerId } });
     await seeTheirOwn(of('ada'), of('grace'));
+    // With each list comes the connection whose account was given it.
+    const found = await gateway.discover(of('ada'), forever);
+    const refused = await call(of('grace'), { ...found.tools[0]!, name: 'none' });
+    expect([found, refused]).toMatchObject([
+      { connectionId: 'of ada' },
+      { kind: 'changed', connectionId: 'of grace' },
+    ]);
     gateway = before;
   });
 
@@ -167,7 +175,7 @@ describe('one tool server that shows each credential other tools', () => {
     const { spaceId } = engine.world;
     const credentialId = await stored('tk-grace', spaceId);
     const spec = specOf(credentialId, { spaceId });
-    const before = await gateway.discover(spec, forever);
+    const { tools: before } = await gateway.discover(spec, forever);
     await engine.act((ctx) => updateCredential(ctx, { credentialId, value: { token: 'tk-ada-2' } }));
     const [graces] = before.filter(({ name }) => name === 'ledger_of_grace');
     const refused = await call(spec, graces!);

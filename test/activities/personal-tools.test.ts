@@ -41,25 +41,50 @@ beforeEach(async () => {
   await engine.admin.query(`update mcp_servers set connection_mode = 'personal' where id = $1`, [
     server.serverId,
   ]);
-  for (const owner of [ann, ben]) {
-    await engine.admin.query(
-      `insert into mcp_connections (tenant_id, id, server_id, space_id, owner_id, connected_by, status, issuer, target)
-       values ($1, $2, $3, $4, $5, $5, 'connected', 'https://login.example.com', '{}')`,
-      [engine.world.tenantId, newId(), server.serverId, engine.world.spaceId, owner],
-    );
-  }
+  for (const owner of [ann, ben]) await connectAccount(owner);
   lists.set(ann, tools);
   lists.set(ben, [tool('read'), tool('extra')]);
 });
 
-/** Reads the list with the account of one person. */
-async function discover(principalId: string, more: { accountOnly?: true } = {}): Promise<void> {
+/** The present connection of each owner, by owner; null: the space's. */
+const connections = new Map<string | null, string>();
+
+/** In place of the owner's connection before. */
+async function connectAccount(owner: string | null): Promise<void> {
+  const id = newId();
+  await engine.admin.query('delete from mcp_connections where id = $1', [connections.get(owner) ?? null]);
+  await engine.admin.query(
+    `insert into mcp_connections (tenant_id, id, server_id, space_id, owner_id, connected_by, status, issuer, target)
+     values ($1, $2, $3, $4, $5, $6, 'connected', 'https://login.example.com', '{}')`,
+    [engine.world.tenantId, id, server.serverId, engine.world.spaceId, owner, owner ?? ann],
+  );
+  connections.set(owner, id);
+}
+
+/** Reads the list with an account: at a personal server that of the person. */
+async function discover(
+  principalId: string,
+  { meanwhile, owner = principalId, ...more }: DiscoveryOptions = {},
+): Promise<void> {
   const { tenantId, spaceId } = engine.world;
   const { unitOfWork } = engine.database;
-  const toolServers = { discover: async () => lists.get(principalId) ?? [] };
+  const toolServers: Pick<ToolServerGateway, 'discover'> = {
+    discover: async () => {
+      const connectionId = connections.get(owner) ?? null;
+      await meanwhile?.();
+      return { tools: lists.get(principalId) ?? [], connectionId };
+    },
+  };
   const activities = createActivities({ unitOfWork, toolServers } as unknown as ActivityDependencies);
   const input = { tenantId, spaceId, serverId: server.serverId, number: 1, principalId, ...more };
   await new MockActivityEnvironment().run(() => activities.discoverTools(input));
+}
+
+interface DiscoveryOptions {
+  accountOnly?: true;
+  owner?: string | null;
+  /** While the server answers. */
+  meanwhile?: () => Promise<void>;
 }
 
 const states = async () =>
@@ -151,6 +176,13 @@ describe('the tools of a personal server', () => {
     expect((await offersTo(ann)).tools).toEqual(['read', 'write']);
   });
 
+  it('are not cut by the list of an account in whose place another one was connected meanwhile', async () => {
+    await discover(ben, { meanwhile: () => connectAccount(ben) });
+    expect((await offersTo(ben)).tools).toEqual(['read', 'write']);
+    await discover(ben);
+    expect((await offersTo(ben)).tools).toEqual(['read']);
+  });
+
   it('leave room for those of the other accounts', async () => {
     lists.set(
       ben,
@@ -198,4 +230,15 @@ describe('the tools of a personal server', () => {
     await refresh();
     expect(await discoveries()).toBe(2);
   });
+});
+
+it('the tools of a shared server are not replaced by the list of an account in whose place another one was connected meanwhile', async () => {
+  await engine.admin.query(`update mcp_servers set connection_mode = 'shared' where id = $1`, [
+    server.serverId,
+  ]);
+  await connectAccount(null);
+  await discover(ben, { owner: null, meanwhile: () => connectAccount(null) });
+  expect(await states()).toEqual(['read approved', 'write approved']);
+  await discover(ben, { owner: null });
+  expect(await states()).toContain('extra new');
 });

@@ -36,7 +36,7 @@ it('an effect is not resolved as unknown because the database was away when its 
   const toolServers: ToolServerGateway = {
     prepare: async () => undefined,
     endSession: () => Promise.resolve(),
-    discover: () => Promise.resolve([]),
+    discover: () => Promise.resolve({ tools: [], connectionId: null }),
     call: async () => {
       effects += 1;
       await away(1_000);

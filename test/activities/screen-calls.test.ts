@@ -63,7 +63,7 @@ const models: ModelGateway = {
 const toolServers: ToolServerGateway = {
   prepare: async () => undefined,
   endSession: () => Promise.resolve(),
-  discover: () => Promise.resolve([]),
+  discover: () => Promise.resolve({ tools: [], connectionId: null }),
   call: async (_server, call) => {
     sent.push({ call, known: [...(await mapping()).keys()] });
     if (sent.length === 1) throw new ToolServerFailure('unreachable', { sent: true });

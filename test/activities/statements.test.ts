@@ -44,7 +44,7 @@ beforeAll(async () => {
   const toolServers = {
     prepare: async () => undefined,
     endSession: () => Promise.resolve(),
-    discover: () => Promise.resolve([]),
+    discover: () => Promise.resolve({ tools: [], connectionId: null }),
     call: () => Promise.reject(new Error('none')),
   };
   deps = {

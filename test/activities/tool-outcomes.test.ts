@@ -151,7 +151,7 @@ afterAll(async () => {
 async function connect(slug: string, url: string, servers: ToolServerGateway): Promise<void> {
   const { tenantId, spaceId } = engine.world;
   const spec = { tenantId, spaceId, url, credentialRef: null, credentialHeader: null };
-  const tools = await servers.discover(spec, new AbortController().signal);
+  const { tools } = await servers.discover(spec, new AbortController().signal);
   await connectServer(engine, { slug, url, tools });
 }
 

@@ -76,7 +76,7 @@ beforeAll(async () => {
     credentialHeader: null,
     tenantId: engine.world.tenantId,
   };
-  const tools = await gateway.discover(spec, new AbortController().signal);
+  const { tools } = await gateway.discover(spec, new AbortController().signal);
   await connectServer(engine, { slug: 'echo', url: server.url, credential, tools });
 });
 afterAll(async () => {

@@ -27,7 +27,7 @@ const requests = (method: string) => server.requests.filter(({ asked }) => asked
 
 async function call(tool: string) {
   const gateway = gatewayTo(server);
-  const found = (await gateway.discover(specOf(server), forever)).find(({ name }) => name === tool)!;
+  const found = (await gateway.discover(specOf(server), forever)).tools.find(({ name }) => name === tool)!;
   const outgoing = { tool, arguments: {}, idempotencyKey: 'key', schemaHash: schemaHash(found) };
   return gateway.call(specOf(server), outgoing, {
     signal: forever,
@@ -60,7 +60,7 @@ it('a tool whose schema is nested without end hides no other one', async () => {
     deep: { more: { inputSchema: JSON.parse(deep) as object }, answer },
     plain: { answer },
   });
-  const found = await gatewayTo(server).discover(specOf(server), forever);
+  const { tools: found } = await gatewayTo(server).discover(specOf(server), forever);
   expect(found.map((tool) => [tool.name, isUsable(tool)])).toEqual([
     ['', false],
     ['plain', true],
@@ -111,6 +111,6 @@ it('a server that never ends its answer to a notification does not block the cli
     response.writeHead(202).flushHeaders();
     return true;
   });
-  const found = await gatewayTo(server, 3_000).discover(specOf(server), forever);
+  const { tools: found } = await gatewayTo(server, 3_000).discover(specOf(server), forever);
   expect(found.map(({ name }) => name)).toEqual(['late']);
 });

@@ -21,7 +21,7 @@ async function call(tool: string) {
     env: {},
   });
   const spec = { tenantId: 'tenant', spaceId, url: server.url, credentialRef: null, credentialHeader: null };
-  const found = (await gateway.discover(spec, forever)).find(({ name }) => name === tool)!;
+  const found = (await gateway.discover(spec, forever)).tools.find(({ name }) => name === tool)!;
   const outgoing = { tool, arguments: {}, idempotencyKey: 'key', schemaHash: schemaHash(found) };
   return gateway.call(spec, outgoing, {
     signal: forever,

@@ -28,7 +28,9 @@ describe.each(eras)('a tool server of the %s revision', (era) => {
   beforeAll(async () => {
     server = await startToolServer({ era });
     gateway = gatewayTo(server.origin);
-    tools = new Map((await gateway.discover(toSpec(server.url), forever)).map((tool) => [tool.name, tool]));
+    tools = new Map(
+      (await gateway.discover(toSpec(server.url), forever)).tools.map((tool) => [tool.name, tool]),
+    );
   });
   afterAll(() => server?.stop());
 

@@ -959,7 +959,7 @@ describe('the platform as a client', () => {
         { ...database, secrets, authorizationServers },
         { ...own, clientDocumentUrl },
         target as unknown as AuthorizationTarget,
-        { signal: AbortSignal.timeout(5_000) },
+        { scope: null, signal: AbortSignal.timeout(5_000) },
       );
     const before = await choose(null);
     expect(await choose(null)).toBe(before);
@@ -999,6 +999,44 @@ describe('the platform as a client', () => {
         status: 403,
       },
     );
+  });
+
+  it('registers again for scopes that its registration does not name, and goes on with it where that is refused', async () => {
+    const issuer = 'https://scopes.example.com';
+    const endpoints = { authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` };
+    const target = { tenantId: world.tenantId, issuer, registersClients: true, metadata: endpoints };
+    const sent: (string | null)[] = [];
+    let isRefused = false;
+    const register: AuthorizationServers['register'] = async (_target, { scope }) => {
+      sent.push(scope);
+      if (isRefused) throw new AuthorizationFailure('client_required', { sent: true });
+      const none = { clientSecret: null, privateKey: null, secretExpiresAt: null };
+      return { clientId: `client-${sent.length}`, authMethod: 'none', ...none, scope: scope ?? '' };
+    };
+    const authorizationServers = { ...gateway.gateway.authorizationServers, register };
+    const choose = (scope: string | null, registers = true) =>
+      chooseClient(
+        { ...database, secrets, authorizationServers },
+        own,
+        { ...target, registersClients: registers } as unknown as AuthorizationTarget,
+        { scope, signal: AbortSignal.timeout(5_000) },
+      );
+    const first = await choose(null);
+    expect(await choose(null)).toBe(first);
+    const second = await choose('read write');
+    expect(await choose('write')).toBe(second);
+    const third = await choose('admin read');
+    expect(new Set([first, second, third]).size).toBe(3);
+    expect([await choose('write admin'), await choose(null)]).toEqual([third, third]);
+    expect(sent).toEqual([null, 'read write', 'admin read write']);
+    expect(await choose('other', false)).toBe(third);
+    isRefused = true;
+    expect(await choose('other')).toBe(third);
+    expect(sent.at(-1)).toBe('other admin read write');
+    await admin.query('update authorization_clients set scope = null where id = $1', [third]);
+    expect(await choose('another')).toBe(third);
+    expect(sent).toHaveLength(4);
+    await admin.query('update authorization_clients set rejected_at = now() where id = $1', [third]);
   });
 
   it('registers again for callers that may change servers, and keeps its registration until the next one is there', async () => {

@@ -37,6 +37,7 @@ export function withStandIn(real: AuthorizationServers): AuthorizationServers {
             privateKey: null,
             authMethod: 'client_secret_basic',
             secretExpiresAt: null,
+            scope: null,
           }
         : real.register(target, client, signal),
     exchange: async (grant, code, signal) =>

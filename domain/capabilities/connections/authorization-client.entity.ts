@@ -16,6 +16,8 @@ const schema = defineEntity({
     /** See `secretPlace`. */
     secret: p.text().nullable(),
     secretExpiresAt: p.datetime().nullable(),
+    /** The scopes to which a registration may limit it; empty: none; null: no limit is known. */
+    scope: p.text().nullable(),
     rejectedAt: p.datetime().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
   }),

@@ -12,7 +12,11 @@ export interface AuthorizationServers {
    */
   discover(resource: ProtectedResource, signal: AbortSignal): Promise<AuthorizationTarget>;
   /** Dynamic registration (RFC 7591). @throws AuthorizationFailure */
-  register(target: AuthorizationTarget, client: ClientMetadata, signal: AbortSignal): Promise<OAuthClient>;
+  register(
+    target: AuthorizationTarget,
+    client: ClientMetadata,
+    signal: AbortSignal,
+  ): Promise<RegisteredClient>;
   /**
    * The address of the authorization request with PKCE S256. No request is sent.
    * @throws AuthorizationFailure `pkce_unsupported`, `url_not_allowed`, `protocol_error`
@@ -109,6 +113,11 @@ export interface OAuthClient {
   authMethod: ClientAuthMethod | null;
   /** When the secret expires; null: never. */
   secretExpiresAt: Date | null;
+}
+
+export interface RegisteredClient extends OAuthClient {
+  /** The scopes that it may ask for, if its registration limits them; empty: none; null: it does not limit them. */
+  scope: string | null;
 }
 
 export interface ClientMetadata {

@@ -2,7 +2,11 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import { AuthorizationClient, secretPlace } from './authorization-client.entity.ts';
-import { AuthorizationFailure, type AuthorizationTarget, type OAuthClient } from './authorization-servers.ts';
+import {
+  AuthorizationFailure,
+  type AuthorizationTarget,
+  type RegisteredClient,
+} from './authorization-servers.ts';
 import { clientMetadata, hasPublicDocument } from './client-metadata.ts';
 import {
   callbackUri,
@@ -11,6 +15,7 @@ import {
   type ConnectionParts,
   type ConnectionSettings,
 } from './connection-parts.ts';
+import { boundedUnion, unionOf } from './scopes.ts';
 
 /** A secret that ends so soon would end before its first use. */
 const secretMargin = '10 minutes';
@@ -19,7 +24,9 @@ const againSeconds = 60;
 
 /**
  * The id of the client to use at an authorization server: the registered one, else the document that the
- * platform publishes, else a new registration.
+ * platform publishes, else a new registration. Some servers grant only registered scopes: a registration that may lack one
+ * that will be asked for gets a successor with all scopes of both, and stays where the server refuses that.
+ * @param options.scope what will be asked for
  * @param options.registersAgain in place of a registration that the authorization server's page no longer knows: it stays
  *   in use until its successor is registered, and present connections go on with it
  * @throws AuthorizationFailure `client_required` where the server offers neither; `rate_limited` for another registration
@@ -29,18 +36,23 @@ export async function chooseClient(
   parts: ConnectionParts,
   settings: ConnectionSettings,
   target: AuthorizationTarget,
-  { signal, registersAgain = false }: { signal: AbortSignal; registersAgain?: boolean },
+  {
+    scope,
+    signal,
+    registersAgain = false,
+  }: { scope: string | null; signal: AbortSignal; registersAgain?: boolean },
 ): Promise<string> {
   requireOneOrigin(target);
   const known = await findUsable(parts, settings, target);
   const documentUrl = clientDocumentUrl(settings, issuerKey(target.issuer));
   // The operator may publish the documents elsewhere by now; present connections go on with the earlier one.
   const isMoved = known?.kind === 'metadata_document' && known.clientId !== documentUrl;
+  const lacksScopes = known !== null && !namesScopes(known, scope) && target.registersClients;
   // A document is read again by each authorization request: there is nothing to register.
-  if (known !== null && !isMoved && !(registersAgain && known.kind === 'dynamic')) {
+  if (known !== null && !isMoved && !lacksScopes && !(registersAgain && known.kind === 'dynamic')) {
     return known.id;
   }
-  if (known?.isFresh === true && !isMoved) {
+  if (known?.isFresh === true && !isMoved && !lacksScopes) {
     throw new DomainError(
       'rate_limited',
       'The platform has registered at this authorization server just now.',
@@ -56,8 +68,20 @@ export async function chooseClient(
   if (!target.registersClients) {
     throw new AuthorizationFailure('client_required', { sent: false });
   }
-  const client = await parts.authorizationServers.register(target, clientMetadata(settings, target), signal);
-  return save(parts, settings, { target, kind: 'dynamic', client, replaces: known });
+  const wanted = { issuer: target.issuer, scope: boundedUnion(scope, known?.scope) };
+  try {
+    const metadata = clientMetadata(settings, wanted);
+    const client = await parts.authorizationServers.register(target, metadata, signal);
+    return await save(parts, settings, { target, kind: 'dynamic', client, replaces: known });
+  } catch (error) {
+    if (lacksScopes && error instanceof AuthorizationFailure) return known.id;
+    throw error;
+  }
+}
+
+function namesScopes({ kind, scope: registered }: UsableClient, scope: string | null): boolean {
+  const isUnlimited = kind !== 'dynamic' || registered === null;
+  return isUnlimited || unionOf(registered, boundedUnion(scope)) === unionOf(registered);
 }
 
 /**
@@ -75,14 +99,17 @@ function requireOneOrigin({ metadata }: AuthorizationTarget): void {
   }
 }
 
-function publicClient(clientId: string): OAuthClient {
-  return { clientId, clientSecret: null, privateKey: null, authMethod: 'none', secretExpiresAt: null };
+function publicClient(clientId: string): RegisteredClient {
+  const none = { clientSecret: null, privateKey: null, secretExpiresAt: null, scope: null };
+  return { clientId, authMethod: 'none', ...none };
 }
 
 interface UsableClient {
   id: string;
   kind: AuthorizationClient['kind'];
   clientId: string;
+  /** See `AuthorizationClient`. */
+  scope: string | null;
   /** It was registered within the last minute. */
   isFresh: boolean;
 }
@@ -102,7 +129,8 @@ async function findUsable(
       place,
     );
     const [row] = await em.execute<UsableClient[]>(
-      `select id, kind, client_id as "clientId", created_at > now() - interval '${againSeconds} seconds' as "isFresh"
+      `select id, kind, client_id as "clientId", scope,
+         created_at > now() - interval '${againSeconds} seconds' as "isFresh"
        from authorization_clients where issuer = ? and redirect_uri = ? and rejected_at is null`,
       place,
     );
@@ -122,7 +150,7 @@ async function save(
   }: {
     target: AuthorizationTarget;
     kind: AuthorizationClient['kind'];
-    client: OAuthClient;
+    client: RegisteredClient;
     replaces: UsableClient | null;
   },
 ): Promise<string> {
@@ -140,8 +168,8 @@ async function save(
     }
     const rows = await em.execute<{ id: string }[]>(
       `insert into authorization_clients
-         (tenant_id, id, issuer, redirect_uri, kind, client_id, auth_method, secret, secret_expires_at)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing returning id`,
+         (tenant_id, id, issuer, redirect_uri, kind, client_id, auth_method, secret, secret_expires_at, scope)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing returning id`,
       [
         tenantId,
         id,
@@ -152,6 +180,7 @@ async function save(
         client.authMethod,
         secret,
         client.secretExpiresAt,
+        client.scope,
       ],
     );
     return rows.length > 0;

@@ -97,11 +97,12 @@ export async function prepareAuthorization(
     const target = plan.resource === null ? found : { ...found, resource: plan.resource };
     callback = callbackUri(settings, target.issuer);
     const { registersAgain } = plan;
+    const scope = requestedScope(target, unionOf(target.scope, plan.scope));
     const clientId =
       plan.clientCredentialId === null
-        ? await chooseClient(parts, settings, target, { signal, registersAgain })
+        ? await chooseClient(parts, settings, target, { scope, signal, registersAgain })
         : null;
-    return { target, clientId, scope: requestedScope(target, unionOf(target.scope, plan.scope)) };
+    return { target, clientId, scope };
   } catch (error) {
     throw error instanceof AuthorizationFailure ? refusalOf(error, callback) : error;
   }

@@ -9,21 +9,29 @@ import { exposedName } from './tool-names.ts';
 import { cleanDefinition, isUsable } from './tool-definition.ts';
 import { schemaHash, type DiscoveredTool } from './tool-server.ts';
 
-export type Discovery =
-  | { tools: DiscoveredTool[] }
-  | { error: ServerError; challenge?: ServerChallenge | null };
+export interface DiscoveryFailure {
+  error: ServerError;
+  challenge?: ServerChallenge | null;
+}
+
+export type Discovery = { tools: DiscoveredTool[] } | DiscoveryFailure;
+
+interface AskedWith {
+  credentialId: string | null;
+  connectionId: string | null;
+}
 
 /**
  * Applies a server's current tool list. An enabled tool whose definition differs from the approved one is withheld
  * from here on, until the new one is approved. Safe to repeat.
- * @param askedWith the stored credential of the discovery: if the server uses another one by now, the list is
- *   discarded
+ * @param askedWith the stored credential or the connection of the discovery: if the server uses another one by now, the
+ *   list is discarded. Of a person's accounts each may say what a personal server offers.
  */
 export async function applyDiscovery(
   em: EntityManager,
   serverId: string,
   discovery: Discovery,
-  askedWith?: { credentialId: string | null },
+  askedWith?: AskedWith,
 ): Promise<McpServer | null> {
   // Locks the server before its tools, like every change of them, so that concurrent changes do not overwrite each
   // other.
@@ -31,7 +39,7 @@ export async function applyDiscovery(
   if (server === null || server.status === 'disabled') {
     return server;
   }
-  if (askedWith !== undefined && askedWith.credentialId !== (server.credentialId ?? null)) {
+  if (askedWith !== undefined && !(await isStillUsed(em, server, askedWith))) {
     return server;
   }
   const before = server.status;
@@ -64,6 +72,21 @@ export async function applyDiscovery(
     await record(em, server, { type: 'space.mcp_tools_changed', metadata: { tools: changed.join(',') } });
   }
   return server;
+}
+
+async function isStillUsed(
+  em: EntityManager,
+  server: McpServer,
+  { credentialId, connectionId }: AskedWith,
+): Promise<boolean> {
+  if (credentialId !== (server.credentialId ?? null)) {
+    return false;
+  }
+  if (server.connectionMode !== 'shared' || connectionId === null) {
+    return true;
+  }
+  const present = 'select 1 from mcp_connections where id = ? and withdrawn_at is null';
+  return (await em.execute<unknown[]>(present, [connectionId])).length > 0;
 }
 
 /** Max stored tools of one server. */

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { schemaHash, type ConnectionIdentity, type DiscoveredTool } from './tool-server.ts';
+import { schemaHash, type ToolList } from './tool-server.ts';
 
 /** Max tools that are stored of one account's list, as of a server's. */
 const maxTools = 512;
@@ -8,20 +8,16 @@ const maxNameLength = 128;
 /** The definitions, by name and hash, that one account is listed. */
 export type ListedTools = ReadonlyMap<string, string>;
 
-/** Stores what the account of a connection was listed just now. */
-export async function saveListedTools(
-  em: EntityManager,
-  { serverId, ownerId }: ConnectionIdentity,
-  tools: readonly DiscoveredTool[],
-): Promise<void> {
+/** Stores what the account of a person's connection was listed, unless another one was connected in its place. */
+export async function saveListedTools(em: EntityManager, { tools, connectionId }: ToolList): Promise<void> {
   const listed = tools
     .filter(({ name }) => name.length <= maxNameLength)
     .slice(0, maxTools)
     .map((tool) => [tool.name, schemaHash(tool)] as const);
   await em.execute(
     `update mcp_connections set listed_tools = ?::jsonb
-     where server_id = ? and owner_id is not distinct from ? and withdrawn_at is null`,
-    [JSON.stringify(Object.fromEntries(listed)), serverId, ownerId],
+     where id = ? and owner_id is not null and withdrawn_at is null`,
+    [JSON.stringify(Object.fromEntries(listed)), connectionId],
   );
 }
 

@@ -5,7 +5,7 @@ import type { ServerChallenge, ServerError } from './server-status.ts';
 /** The port to tool servers; its implementation stands in adapters/tools. */
 export interface ToolServerGateway {
   /** @throws ToolServerFailure */
-  discover(server: ToolServerSpec, signal: AbortSignal): Promise<DiscoveredTool[]>;
+  discover(server: ToolServerSpec, signal: AbortSignal): Promise<ToolList>;
   /**
    * One tool call. Every answer of the server is a reply, also an error of the tool or a changed definition.
    * @throws ToolServerFailure; its `sent` says whether the call may have reached the tool. Errors of `confirm` are
@@ -84,6 +84,13 @@ export interface DiscoveredTool {
   requiresTask?: boolean;
 }
 
+/** A server's list, which may depend on the account that it is given to. */
+export interface ToolList {
+  tools: DiscoveredTool[];
+  /** The connection that it was read with; null: none. */
+  connectionId: string | null;
+}
+
 /** How a result's structured content violates the tool's `outputSchema`. */
 export type Misfit = 'missing' | 'different';
 
@@ -102,7 +109,7 @@ export type ToolReply =
   /** No call was made: `confirm` answered false. */
   | { kind: 'unconfirmed' }
   /** No call was made: the tool is not as approved. */
-  | { kind: 'changed'; tools: DiscoveredTool[] };
+  | ({ kind: 'changed' } & ToolList);
 
 /** A failure of a server or of the connection, without any text of the server. */
 export class ToolServerFailure extends Error {

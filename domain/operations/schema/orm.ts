@@ -21,6 +21,7 @@ import { Migration20261124120000 } from '#domain/operations/schema/migrations/Mi
 import { Migration20261125030000 } from '#domain/operations/schema/migrations/connections/Migration20261125030000.ts';
 import { Migration20261125031000 } from '#domain/operations/schema/migrations/connections/Migration20261125031000.ts';
 import { Migration20261125040000 } from '#domain/operations/schema/migrations/connections/Migration20261125040000.ts';
+import { Migration20261126022000 } from '#domain/operations/schema/migrations/connections/Migration20261126022000.ts';
 import { Migration20261125060000 } from '#domain/operations/schema/migrations/deletion/Migration20261125060000.ts';
 import { Migration20261125070000 } from '#domain/operations/schema/migrations/tenant-deletion/Migration20261125070000.ts';
 import { Migration20261125174500 } from '#domain/operations/schema/migrations/outbox/Migration20261125174500.ts';
@@ -58,6 +59,7 @@ export const migrationsList = [
   { name: 'Migration20261125190000', class: Migration20261125190000 },
   { name: 'Migration20261125190100', class: Migration20261125190100 },
   { name: 'Migration20261125191000', class: Migration20261125191000 },
+  { name: 'Migration20261126022000', class: Migration20261126022000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

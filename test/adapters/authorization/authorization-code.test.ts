@@ -46,7 +46,7 @@ async function whoami(token: string): Promise<string> {
     credentialRef: 'TOKEN',
     credentialHeader: null,
   };
-  const found = (await tools.discover(server, never)).find(({ name }) => name === 'whoami')!;
+  const found = (await tools.discover(server, never)).tools.find(({ name }) => name === 'whoami')!;
   const reply = await tools.call(
     server,
     { tool: 'whoami', arguments: {}, schemaHash: schemaHash(found), idempotencyKey: 'key' },

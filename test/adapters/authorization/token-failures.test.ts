@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import type {
@@ -119,6 +120,11 @@ describe('the token endpoint', () => {
 
   it.each<[string, object, object]>([
     ['nothing more', {}, { refreshToken: 'refresh-token', expiresAt: null, scope: null }],
+    [
+      'null for what it has no value for',
+      { refresh_token: null, expires_in: null, scope: null },
+      { refreshToken: 'refresh-token', expiresAt: null, scope: null },
+    ],
     ['another refresh token', { refresh_token: 'next' }, { refreshToken: 'next' }],
     ['scopes', { scope: 'a b a' }, { scope: 'a b' }],
     ['a type in small letters', { token_type: 'bearer' }, { tokenType: 'Bearer' }],
@@ -225,29 +231,37 @@ it('answers are read within the share of the tenant', async () => {
 describe('the registration endpoint', () => {
   const register = () => servers.register(target, clientMetadata, never);
 
-  it('registers a confidential client where the server reads secrets', async () => {
+  /** The endpoint registers what it is sent, unless it is refused. @returns what it was sent */
+  const registers = (
+    more: object,
+    isRefused: (sent: Record<string, unknown>) => boolean = () => false,
+  ): Record<string, unknown>[] => {
     const sent: Record<string, unknown>[] = [];
     authorization.instead.set('/reg', (request, response) => {
-      request.on('data', (chunk: Buffer) =>
-        sent.push(JSON.parse(chunk.toString()) as Record<string, unknown>),
-      );
-      request.on('end', () =>
-        response.writeHead(201, { 'content-type': 'application/json' }).end(
-          JSON.stringify({
-            ...sent[0],
-            client_id: 'id',
-            client_secret: 'secret',
-            client_secret_expires_at: 2_000_000_000,
-          }),
-        ),
-      );
+      void json(request).then((body) => {
+        const given = body as Record<string, unknown>;
+        sent.push(given);
+        const refused = isRefused(given);
+        response.writeHead(refused ? 400 : 201, { 'content-type': 'application/json' });
+        response.end(
+          JSON.stringify(
+            refused ? { error: 'invalid_client_metadata' } : { ...given, client_id: 'id', ...more },
+          ),
+        );
+      });
     });
+    return sent;
+  };
+
+  it('registers a confidential client where the server reads secrets', async () => {
+    const sent = registers({ client_secret: 'secret', client_secret_expires_at: 2_000_000_000 });
     expect(await register()).toEqual({
       clientId: 'id',
       clientSecret: 'secret',
       privateKey: null,
       authMethod: 'client_secret_post',
       secretExpiresAt: new Date(2_000_000_000_000),
+      scope: null,
     });
     expect(sent[0]).toMatchObject({
       client_name: 'Platform',
@@ -255,14 +269,40 @@ describe('the registration endpoint', () => {
       grant_types: ['authorization_code', 'refresh_token'],
       token_endpoint_auth_method: 'client_secret_post',
     });
-    sent.length = 0;
     const redirectUris = ['https://platform.example.com/callback'];
-    await servers.register(target, { ...clientMetadata, redirectUris, scope: 'read' }, never);
-    expect(sent[0]).toMatchObject({ application_type: 'web', scope: 'offline_access' });
-    sent.length = 0;
+    await servers.register(target, { ...clientMetadata, redirectUris }, never);
+    expect(sent[1]).toMatchObject({ application_type: 'web' });
+  });
+
+  it('registers the scopes that will be asked for, of which a server may refuse those that it does not list', async () => {
+    const wanted = { ...clientMetadata, scope: 'read' };
+    const all = registers({});
+    expect(await servers.register(target, wanted, never)).toMatchObject({ scope: 'read offline_access' });
     const { scopes_supported: _listed, ...metadata } = target.metadata;
-    await servers.register({ ...target, metadata }, { ...clientMetadata, scope: 'read' }, never);
-    expect(sent[0]).toMatchObject({ scope: 'read' });
+    await servers.register({ ...target, metadata }, wanted, never);
+    expect(all.map(({ scope }) => scope)).toEqual(['read offline_access', 'read']);
+    const listed = registers({}, ({ scope }) => String(scope).includes('read'));
+    expect(await servers.register(target, wanted, never)).toMatchObject({ scope: null });
+    expect(listed.map(({ scope }) => scope)).toEqual(['read offline_access', 'offline_access']);
+    const none = registers({}, () => true);
+    await expect(servers.register(target, wanted, never)).rejects.toMatchObject({ code: 'client_required' });
+    expect(none).toHaveLength(2);
+  });
+
+  it('says to which scopes a registration limits the client, those that it refused silently included', async () => {
+    const limitOf = async (scope: string | null, answered?: string) => {
+      registers({ scope: answered });
+      return (await servers.register(target, { ...clientMetadata, scope }, never)).scope;
+    };
+    expect(await limitOf('read')).toBeNull();
+    expect(await limitOf(null, '')).toBe('');
+    expect(await limitOf(null, 'openid')).toBe('openid');
+    expect(await limitOf('read', 'openid')).toBe('read offline_access openid');
+  });
+
+  it('may answer null for what it has no value for', async () => {
+    registers({ client_secret_expires_at: null, contacts: null, jwks: null });
+    expect(await register()).toMatchObject({ clientId: 'id', secretExpiresAt: null });
   });
 
   it.each([

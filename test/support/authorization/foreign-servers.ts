@@ -38,7 +38,8 @@ export async function startFastMcp(): Promise<ForeignServer | { missing: string 
   ]);
 }
 
-async function started(
+/** Runs a program until each of its origins answers. */
+export async function started(
   [program = '', ...given]: string[],
   env: Record<string, string>,
   origins: string[],

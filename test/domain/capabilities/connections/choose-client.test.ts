@@ -12,6 +12,7 @@ const settings = { publicUrl: 'https://platform.example.com' } as never;
 
 const choose = (metadata: object) =>
   chooseClient(parts, settings, { issuer: 'https://login.example.com', metadata } as AuthorizationTarget, {
+    scope: null,
     signal: AbortSignal.timeout(1_000),
   });
 
