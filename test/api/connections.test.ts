@@ -803,6 +803,8 @@ describe('an attack on the popup', () => {
     await other.open((await initiate(await registerServer())).body.data.popup_url);
     expect(other.cookie).not.toBe('');
     expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(over);
+    other.takeNameOf(popup);
+    expect(await other.comeBack({ state, code: 'theirs' }, popup.callback)).toMatchObject(over);
     expect((await popup.comeBack({ state, code: 'mine' })).status).toBe(303);
     expect(await popup.comeBack({ state, code: 'again' })).toMatchObject(over);
     expect(popup.cookie).toBe('');

@@ -19,6 +19,13 @@ export class Popup {
     return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   }
 
+  /** From now on it sends its cookie under the name of another browser's, as any browser can. */
+  takeNameOf(other: Popup): void {
+    const [value = ''] = this.#cookies.values();
+    const [name = ''] = other.#cookies.keys();
+    this.#cookies.set(name, value);
+  }
+
   /** Opens an address of the platform. */
   open(address: string): Promise<Answer> {
     return this.#send('GET', address);
