@@ -643,6 +643,24 @@ describe('a scope that the authorization server does not know', () => {
   });
 });
 
+describe('scopes that were granted', () => {
+  it('are asked for again at the same authorization server, and not where another one has taken its place', async () => {
+    const serverId = await registerServer();
+    await connectAs(serverId);
+    const asked = async () => {
+      const popup = new Popup(gateway);
+      const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+      return address.searchParams.get('scope')!.split(' ');
+    };
+    const change = (set: string) =>
+      admin.query(`update mcp_connections set ${set} where server_id = $1`, [serverId]);
+    await change(`granted_scope = 'tools.read granted', required_scope = 'required'`);
+    expect((await asked()).sort()).toEqual(['granted', 'required', 'tools.read']);
+    await change(`issuer = 'https://login.before.example.com'`);
+    expect((await asked()).sort()).toEqual(['required', 'tools.read']);
+  });
+});
+
 describe('attempts', () => {
   it('are limited for each person and server, and keep nothing of the authorization server when they have ended', async () => {
     const serverId = await registerServer();
