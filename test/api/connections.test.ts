@@ -1057,6 +1057,53 @@ describe('the platform as a client', () => {
     await admin.query('update authorization_clients set rejected_at = now() where id = $1', [third]);
   });
 
+  describe('of which several connections need different scopes', () => {
+    const clientsAt = (issuer: string, register: AuthorizationServers['register']) => {
+      const endpoints = { authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` };
+      const target = { tenantId: world.tenantId, issuer, registersClients: true, metadata: endpoints };
+      const authorizationServers = { ...gateway.gateway.authorizationServers, register };
+      return (scope: string, registersAgain = false) =>
+        chooseClient(
+          { ...database, secrets, authorizationServers },
+          own,
+          target as unknown as AuthorizationTarget,
+          { scope, registersAgain, signal: AbortSignal.timeout(5_000) },
+        );
+    };
+    const none = { authMethod: 'none', clientSecret: null, privateKey: null, secretExpiresAt: null } as const;
+    afterEach(() =>
+      admin.query('update authorization_clients set rejected_at = now() where rejected_at is null'),
+    );
+
+    it('is registered for those of each that begin at the same time', async () => {
+      const sent: (string | null)[] = [];
+      const choose = clientsAt('https://together.example.com', async (_target, { scope }) => {
+        sent.push(scope);
+        if (sent.length === 1) await choose('write');
+        return { clientId: `together-${sent.length}`, ...none, scope };
+      });
+      const chosen = await choose('read');
+      expect(sent).toEqual(['read', 'write', 'read write']);
+      const { rows } = await admin.query('select scope from authorization_clients where id = $1', [chosen]);
+      expect(rows).toEqual([{ scope: 'read write' }]);
+    });
+
+    it('keeps its registration where the server would take fewer scopes, unless that is to be replaced', async () => {
+      const sent: boolean[] = [];
+      let isRefused = false;
+      const choose = clientsAt('https://fewer.example.com', async (_target, { scope, mayLackScopes }) => {
+        sent.push(mayLackScopes);
+        if (isRefused) throw new AuthorizationFailure('client_required', { sent: true });
+        return { clientId: `fewer-${sent.length}`, ...none, scope };
+      });
+      const first = await choose('read');
+      isRefused = true;
+      expect(await choose('write')).toBe(first);
+      await expect(choose('write', true)).rejects.toMatchObject({ code: 'client_required' });
+      expect(sent).toEqual([true, false, true]);
+    });
+  });
+
   it('registers again for callers that may change servers, and keeps its registration until the next one is there', async () => {
     const serverId = await registerServer();
     await initiate(serverId);
