@@ -48,11 +48,14 @@ afterAll(async () => {
 
 let count = 0;
 
-async function registerServer(mode: 'none' | 'personal' | 'shared' = 'personal'): Promise<string> {
+async function registerServer(
+  mode: 'none' | 'personal' | 'shared' = 'personal',
+  spaceId = world.spaceId,
+): Promise<string> {
   count += 1;
   const made = await gateway.send({
     method: 'POST',
-    path: `/v1/spaces/${world.spaceId}/mcp-servers`,
+    path: `/v1/spaces/${spaceId}/mcp-servers`,
     apiKey: world.apiKey,
     body: {
       slug: `c${count}`,
@@ -602,6 +605,31 @@ describe('tokens that were issued', () => {
     await holder.query('commit');
     await holder.end();
     expect(await completed).toMatchObject({ status: 403, body: { error: { code: 'missing_permission' } } });
+    expect(revoked).toEqual([`refresh-code-${count}`]);
+    const { rows } = await admin.query('select from mcp_connections where server_id = $1', [serverId]);
+    expect(rows).toEqual([]);
+  });
+
+  it('are revoked when the space is deleted while they are being stored', async () => {
+    const made = await gateway.send({
+      method: 'POST',
+      path: '/v1/spaces',
+      apiKey: world.apiKey,
+      body: { name: 'A space that is deleted' },
+    });
+    const spaceId = made.body.data.id as string;
+    const serverId = await registerServer('personal', spaceId);
+    const handle = await authorize(serverId);
+    const deletion = await connect(database.adminUrl);
+    const revoked = during(async () => {
+      await deletion.query('begin');
+      await deletion.query('update spaces set deleted_at = now() where id = $1', [spaceId]);
+    });
+    const completed = complete(handle);
+    await vi.waitFor(async () => expect(await waitingForLocks()).toBe(1), { timeout: 5_000 });
+    await deletion.query('commit');
+    await deletion.end();
+    expect(await completed).toMatchObject({ status: 404, body: { error: { code: 'space_not_found' } } });
     expect(revoked).toEqual([`refresh-code-${count}`]);
     const { rows } = await admin.query('select from mcp_connections where server_id = $1', [serverId]);
     expect(rows).toEqual([]);
