@@ -4,8 +4,8 @@ import {
   clientAuthMethods,
   type AuthorizationTarget,
   type ClientAuthMethod,
-  type ClientMetadata,
   type RegisteredClient,
+  type Registration,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import { isLoopback } from '#domain/foundation/kernel/is-loopback.ts';
 import { boundedUnion, requestedScope } from '#domain/capabilities/connections/scopes.ts';
@@ -21,7 +21,7 @@ const methods = ['client_secret_post', 'client_secret_basic', 'none'] as const;
 
 export async function register(
   target: AuthorizationTarget,
-  client: ClientMetadata,
+  client: Registration,
   wire: Wire,
 ): Promise<RegisteredClient> {
   const metadata = metadataOf(target);
@@ -52,7 +52,7 @@ export async function register(
   const listed = listedScope(target, requested);
   const registered = await send(requested).catch(async (error: unknown) => {
     const isRefused = error instanceof RegistrationRejectedError && error.status === 400;
-    if (!isRefused || listed === requested) throw error;
+    if (!isRefused || listed === requested || !client.mayLackScopes) throw error;
     return { ...(await send(listed)), scope: undefined };
   });
   const expiresAt = registered.client_secret_expires_at ?? 0;

@@ -175,7 +175,10 @@ export const connectionsDefects: readonly Defect[] = [
     name: 'a connection whose offline scope is not shown',
     file: 'domain/capabilities/server-connections/begin-authorization.ts',
     replace: [
-      ['requestedScope(target, unionOf(target.scope, plan.scope))', 'unionOf(target.scope, plan.scope)'],
+      [
+        'requestedScope(target, unionOf(target.scope, granted, plan.requiredScope))',
+        'unionOf(target.scope, granted, plan.requiredScope)',
+      ],
     ],
     test: popup,
     caughtBy: 'is shown to the person where it is asked for',
@@ -200,6 +203,32 @@ export const connectionsDefects: readonly Defect[] = [
     replace: [['!namesScopes(known, scope)', 'false']],
     test: popup,
     caughtBy: 'registers again for scopes that its registration does not name',
+  },
+  {
+    name: 'a connection client that lacks the scopes of a concurrent attempt',
+    file: 'domain/capabilities/connections/choose-client.ts',
+    replace: [
+      [
+        'id ?? (await chooseClient(parts, settings, target, { scope, signal }));\n  } catch',
+        'id ?? (await findUsable(parts, settings, target))!.id;\n  } catch',
+      ],
+    ],
+    test: popup,
+    caughtBy: 'is registered for those of each that begin at the same time',
+  },
+  {
+    name: 'a connection asked for scopes of an earlier authorization server',
+    file: 'domain/capabilities/server-connections/begin-authorization.ts',
+    replace: [['plan.granted?.issuer === target.issuer', 'plan.granted !== null']],
+    test: popup,
+    caughtBy: 'not where another one has taken its place',
+  },
+  {
+    name: 'a connection stored in a space that is deleted',
+    file: 'domain/capabilities/connections/complete-authorization.ts',
+    replace: [['  await requireSpace(em, spaceId);\n', '']],
+    test: popup,
+    caughtBy: 'are revoked when the space is deleted',
   },
   {
     name: 'a connection client retired before its successor is there',

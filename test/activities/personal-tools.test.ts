@@ -242,3 +242,10 @@ it('the tools of a shared server are not replaced by the list of an account in w
   await discover(ben, { owner: null });
   expect(await states()).toContain('extra new');
 });
+
+it('the tools of a server that became shared are not replaced by the list of one person’s account', async () => {
+  const share = () =>
+    engine.admin.query(`update mcp_servers set connection_mode = 'shared' where id = $1`, [server.serverId]);
+  await discover(ben, { meanwhile: async () => void (await share()) });
+  expect(await states()).toEqual(['read approved', 'write approved']);
+});

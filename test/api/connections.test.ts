@@ -48,11 +48,14 @@ afterAll(async () => {
 
 let count = 0;
 
-async function registerServer(mode: 'none' | 'personal' | 'shared' = 'personal'): Promise<string> {
+async function registerServer(
+  mode: 'none' | 'personal' | 'shared' = 'personal',
+  spaceId = world.spaceId,
+): Promise<string> {
   count += 1;
   const made = await gateway.send({
     method: 'POST',
-    path: `/v1/spaces/${world.spaceId}/mcp-servers`,
+    path: `/v1/spaces/${spaceId}/mcp-servers`,
     apiKey: world.apiKey,
     body: {
       slug: `c${count}`,
@@ -607,6 +610,31 @@ describe('tokens that were issued', () => {
     expect(rows).toEqual([]);
   });
 
+  it('are revoked when the space is deleted while they are being stored', async () => {
+    const made = await gateway.send({
+      method: 'POST',
+      path: '/v1/spaces',
+      apiKey: world.apiKey,
+      body: { name: 'A space that is deleted' },
+    });
+    const spaceId = made.body.data.id as string;
+    const serverId = await registerServer('personal', spaceId);
+    const handle = await authorize(serverId);
+    const deletion = await connect(database.adminUrl);
+    const revoked = during(async () => {
+      await deletion.query('begin');
+      await deletion.query('update spaces set deleted_at = now() where id = $1', [spaceId]);
+    });
+    const completed = complete(handle);
+    await vi.waitFor(async () => expect(await waitingForLocks()).toBe(1), { timeout: 5_000 });
+    await deletion.query('commit');
+    await deletion.end();
+    expect(await completed).toMatchObject({ status: 404, body: { error: { code: 'space_not_found' } } });
+    expect(revoked).toEqual([`refresh-code-${count}`]);
+    const { rows } = await admin.query('select from mcp_connections where server_id = $1', [serverId]);
+    expect(rows).toEqual([]);
+  });
+
   it('are revoked when another authorization server takes their place', async () => {
     const serverId = await registerServer();
     await connectAs(serverId);
@@ -640,6 +668,24 @@ describe('a scope that the authorization server does not know', () => {
     await popup.comeBack({ state: address.searchParams.get('state')!, error: 'invalid_scope' });
     const again = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
     expect(again.searchParams.get('scope')).not.toContain('nonsense');
+  });
+});
+
+describe('scopes that were granted', () => {
+  it('are asked for again at the same authorization server, and not where another one has taken its place', async () => {
+    const serverId = await registerServer();
+    await connectAs(serverId);
+    const asked = async () => {
+      const popup = new Popup(gateway);
+      const address = await popup.decide((await initiate(serverId)).body.data.popup_url, 'continue');
+      return address.searchParams.get('scope')!.split(' ');
+    };
+    const change = (set: string) =>
+      admin.query(`update mcp_connections set ${set} where server_id = $1`, [serverId]);
+    await change(`granted_scope = 'tools.read granted', required_scope = 'required'`);
+    expect((await asked()).sort()).toEqual(['granted', 'required', 'tools.read']);
+    await change(`issuer = 'https://login.before.example.com'`);
+    expect((await asked()).sort()).toEqual(['required', 'tools.read']);
   });
 });
 
@@ -1039,6 +1085,53 @@ describe('the platform as a client', () => {
     expect(await choose('another')).toBe(third);
     expect(sent).toHaveLength(4);
     await admin.query('update authorization_clients set rejected_at = now() where id = $1', [third]);
+  });
+
+  describe('of which several connections need different scopes', () => {
+    const clientsAt = (issuer: string, register: AuthorizationServers['register']) => {
+      const endpoints = { authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` };
+      const target = { tenantId: world.tenantId, issuer, registersClients: true, metadata: endpoints };
+      const authorizationServers = { ...gateway.gateway.authorizationServers, register };
+      return (scope: string, registersAgain = false) =>
+        chooseClient(
+          { ...database, secrets, authorizationServers },
+          own,
+          target as unknown as AuthorizationTarget,
+          { scope, registersAgain, signal: AbortSignal.timeout(5_000) },
+        );
+    };
+    const none = { authMethod: 'none', clientSecret: null, privateKey: null, secretExpiresAt: null } as const;
+    afterEach(() =>
+      admin.query('update authorization_clients set rejected_at = now() where rejected_at is null'),
+    );
+
+    it('is registered for those of each that begin at the same time', async () => {
+      const sent: (string | null)[] = [];
+      const choose = clientsAt('https://together.example.com', async (_target, { scope }) => {
+        sent.push(scope);
+        if (sent.length === 1) await choose('write');
+        return { clientId: `together-${sent.length}`, ...none, scope };
+      });
+      const chosen = await choose('read');
+      expect(sent).toEqual(['read', 'write', 'read write']);
+      const { rows } = await admin.query('select scope from authorization_clients where id = $1', [chosen]);
+      expect(rows).toEqual([{ scope: 'read write' }]);
+    });
+
+    it('keeps its registration where the server would take fewer scopes, unless that is to be replaced', async () => {
+      const sent: boolean[] = [];
+      let isRefused = false;
+      const choose = clientsAt('https://fewer.example.com', async (_target, { scope, mayLackScopes }) => {
+        sent.push(mayLackScopes);
+        if (isRefused) throw new AuthorizationFailure('client_required', { sent: true });
+        return { clientId: `fewer-${sent.length}`, ...none, scope };
+      });
+      const first = await choose('read');
+      isRefused = true;
+      expect(await choose('write')).toBe(first);
+      await expect(choose('write', true)).rejects.toMatchObject({ code: 'client_required' });
+      expect(sent).toEqual([true, false, true]);
+    });
   });
 
   it('registers again for callers that may change servers, and keeps its registration until the next one is there', async () => {

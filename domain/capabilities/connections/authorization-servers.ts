@@ -12,11 +12,7 @@ export interface AuthorizationServers {
    */
   discover(resource: ProtectedResource, signal: AbortSignal): Promise<AuthorizationTarget>;
   /** Dynamic registration (RFC 7591). @throws AuthorizationFailure */
-  register(
-    target: AuthorizationTarget,
-    client: ClientMetadata,
-    signal: AbortSignal,
-  ): Promise<RegisteredClient>;
+  register(target: AuthorizationTarget, client: Registration, signal: AbortSignal): Promise<RegisteredClient>;
   /**
    * The address of the authorization request with PKCE S256. No request is sent.
    * @throws AuthorizationFailure `pkce_unsupported`, `url_not_allowed`, `protocol_error`
@@ -125,6 +121,11 @@ export interface ClientMetadata {
   clientUri: string;
   redirectUris: string[];
   scope: string | null;
+}
+
+export interface Registration extends ClientMetadata {
+  /** Whether a server that refuses scopes which it does not list is asked to register the others. */
+  mayLackScopes: boolean;
 }
 
 export interface AuthorizationRequest {

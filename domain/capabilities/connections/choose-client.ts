@@ -25,7 +25,7 @@ const againSeconds = 60;
 /**
  * The id of the client to use at an authorization server: the registered one, else the document that the
  * platform publishes, else a new registration. Some servers grant only registered scopes: a registration that may lack one
- * that will be asked for gets a successor with all scopes of both, and stays where the server refuses that.
+ * that will be asked for gets a successor with all scopes of both, and stays where the server refuses any of them.
  * @param options.scope what will be asked for
  * @param options.registersAgain in place of a registration that the authorization server's page no longer knows: it stays
  *   in use until its successor is registered, and present connections go on with it
@@ -63,18 +63,21 @@ export async function chooseClient(
   }
   if (target.acceptsClientDocuments && hasPublicDocument(settings)) {
     const client = publicClient(documentUrl);
-    return save(parts, settings, { target, kind: 'metadata_document', client, replaces: known });
+    const id = await save(parts, settings, { target, kind: 'metadata_document', client, replaces: known });
+    return id ?? (await chooseClient(parts, settings, target, { scope, signal }));
   }
   if (!target.registersClients) {
     throw new AuthorizationFailure('client_required', { sent: false });
   }
   const wanted = { issuer: target.issuer, scope: boundedUnion(scope, known?.scope) };
+  const keepsKnown = lacksScopes && !registersAgain;
   try {
-    const metadata = clientMetadata(settings, wanted);
+    const metadata = { ...clientMetadata(settings, wanted), mayLackScopes: !keepsKnown };
     const client = await parts.authorizationServers.register(target, metadata, signal);
-    return await save(parts, settings, { target, kind: 'dynamic', client, replaces: known });
+    const id = await save(parts, settings, { target, kind: 'dynamic', client, replaces: known });
+    return id ?? (await chooseClient(parts, settings, target, { scope, signal }));
   } catch (error) {
-    if (lacksScopes && error instanceof AuthorizationFailure) return known.id;
+    if (keepsKnown && error instanceof AuthorizationFailure) return known.id;
     throw error;
   }
 }
@@ -138,7 +141,10 @@ async function findUsable(
   });
 }
 
-/** Of two concurrent registrations the first is used from then on: it takes the place of the registration that both have seen. */
+/**
+ * Of two concurrent registrations the first takes the place of the registration that both have seen. @returns null for the
+ * second, which chooses again: the first need not name its scopes
+ */
 async function save(
   parts: ConnectionParts,
   settings: ConnectionSettings,
@@ -153,7 +159,7 @@ async function save(
     client: RegisteredClient;
     replaces: UsableClient | null;
   },
-): Promise<string> {
+): Promise<string | null> {
   const { tenantId, issuer } = target;
   const id = newId();
   const saved = await parts.unitOfWork.inTenant(tenantId, async (em) => {
@@ -185,11 +191,7 @@ async function save(
     );
     return rows.length > 0;
   });
-  const usable = saved ? id : (await findUsable(parts, settings, target))?.id;
-  if (usable === undefined) {
-    throw new AuthorizationFailure('client_rejected', { sent: false });
-  }
-  return usable;
+  return saved ? id : null;
 }
 
 /** The authorization server no longer knows the client: the next attempt registers another one. */

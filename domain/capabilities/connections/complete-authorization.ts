@@ -1,8 +1,9 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Caller } from '#domain/foundation/access/caller.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
-import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { openField } from '#domain/foundation/secrets/open-fields.ts';
@@ -163,7 +164,7 @@ export async function exchangeCode(
 
 /**
  * Stores the tokens, in place of those of an earlier connection, and begins what waits for them.
- * @throws `authorization_attempt_not_found`, and the refusals of `lockHolder`
+ * @throws `authorization_attempt_not_found`, `space_not_found`, and the refusals of `lockHolder`
  */
 export async function saveConnection(
   ctx: Context,
@@ -177,6 +178,7 @@ export async function saveConnection(
   }
   const { tenantId, spaceId, target } = attempt;
   const ownerId = attempt.ownerId ?? null;
+  await requireSpace(em, spaceId);
   const holder = await lockHolder(ctx, attempt);
   const stored = await em.findOne(Connection, { id: claimed.connectionId });
   if (stored !== null) {
@@ -218,4 +220,12 @@ export async function saveConnection(
   await recordEvent(em, caller, connectionEvent('security.mcp_auth_granted', attempt));
   await holder.connected();
   return shownConnection(holder.shown, connection, null);
+}
+
+/** A deletion that has committed refuses the connection; a deletion that waits finds and withdraws it. */
+async function requireSpace(em: EntityManager, id: string): Promise<void> {
+  const living = await em.execute('select from spaces where id = ? for share', [id]);
+  if (living.length === 0) {
+    throw notFound('space_not_found');
+  }
 }

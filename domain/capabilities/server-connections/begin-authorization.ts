@@ -35,8 +35,10 @@ export interface AuthorizationPlan extends PlannedAttempt {
   url: string;
   challenge: ServerChallenge | null;
   resource: string | null;
-  /** Granted before, or needed by a call that was refused: asked for again. */
-  scope: string | null;
+  /** Needed by a call that was refused. */
+  requiredScope: string | null;
+  /** What was granted before, which the same issuer is asked for again; another one need not know it. */
+  granted: { issuer: string; scope: string | null } | null;
   registersAgain: boolean;
 }
 
@@ -75,7 +77,8 @@ export async function planAuthorization(
     clientCredentialId: server.clientCredentialId ?? null,
     ownerId,
     redirectUri,
-    scope: unionOf(known?.grantedScope, known?.requiredScope),
+    requiredScope: known?.requiredScope ?? null,
+    granted: known === null ? null : { issuer: known.issuer, scope: known.grantedScope ?? null },
     registersAgain: input.registersAgain,
   };
 }
@@ -97,7 +100,8 @@ export async function prepareAuthorization(
     const target = plan.resource === null ? found : { ...found, resource: plan.resource };
     callback = callbackUri(settings, target.issuer);
     const { registersAgain } = plan;
-    const scope = requestedScope(target, unionOf(target.scope, plan.scope));
+    const granted = plan.granted?.issuer === target.issuer ? plan.granted.scope : null;
+    const scope = requestedScope(target, unionOf(target.scope, granted, plan.requiredScope));
     const clientId =
       plan.clientCredentialId === null
         ? await chooseClient(parts, settings, target, { scope, signal, registersAgain })

@@ -85,7 +85,7 @@ async function isStillUsed(
   if (server.connectionMode !== 'shared' || connectionId === null) {
     return true;
   }
-  const present = 'select 1 from mcp_connections where id = ? and withdrawn_at is null';
+  const present = 'select 1 from mcp_connections where id = ? and owner_id is null and withdrawn_at is null';
   return (await em.execute<unknown[]>(present, [connectionId])).length > 0;
 }
 

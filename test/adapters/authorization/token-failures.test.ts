@@ -287,6 +287,11 @@ describe('the registration endpoint', () => {
     const none = registers({}, () => true);
     await expect(servers.register(target, wanted, never)).rejects.toMatchObject({ code: 'client_required' });
     expect(none).toHaveLength(2);
+    const whole = registers({}, () => true);
+    await expect(servers.register(target, { ...wanted, mayLackScopes: false }, never)).rejects.toMatchObject({
+      code: 'client_required',
+    });
+    expect(whole).toHaveLength(1);
   });
 
   it('says to which scopes a registration limits the client, those that it refused silently included', async () => {

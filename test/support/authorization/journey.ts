@@ -4,20 +4,21 @@ import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import type {
   AuthorizationServers,
   AuthorizationTarget,
-  ClientMetadata,
   Grant,
   IssuedTokens,
   OAuthClient,
+  Registration,
 } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { Decision } from './browser-part.ts';
 
 export const never = new AbortController().signal;
 export const redirectUri = 'http://127.0.0.1:9/callback';
-export const clientMetadata: ClientMetadata = {
+export const clientMetadata: Registration = {
   clientName: 'Platform',
   clientUri: 'https://platform.example.com',
   redirectUris: [redirectUri],
   scope: null,
+  mayLackScopes: true,
 };
 
 /** The adapter, which may reach these origins of this machine. */
