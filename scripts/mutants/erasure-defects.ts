@@ -19,8 +19,8 @@ export const erasureDefects: readonly Defect[] = [
     file: 'domain/operations/schema/functions/erasure.sql',
     replace: [
       [
-        '    execute p_erase using p_tenant, behind, up_to;',
-        '    if behind is null or up_to is not null then execute p_erase using p_tenant, behind, up_to; end if;',
+        '    execute p_erase using p_tenant, behind, up_to;\n    get diagnostics piece_rows = row_count;',
+        '    piece_rows := 0;\n    if behind is null or up_to is not null then execute p_erase using p_tenant, behind, up_to; get diagnostics piece_rows = row_count; end if;',
       ],
     ],
     test: tenant,

@@ -50,6 +50,9 @@ export async function openWorkshop(): Promise<Workshop> {
   };
 }
 
+/** A defect may make its test endless; it then counts as not caught. */
+const maxRunMs = 600_000;
+
 interface Report {
   testResults: { assertionResults: { fullName: string; status: string }[] }[];
 }
@@ -59,7 +62,12 @@ async function runTests(folder: string, tests: readonly string[], signal: AbortS
   await rm(reportPath, { force: true });
   const vitest = join(folder, 'node_modules/vitest/vitest.mjs');
   const args = [vitest, 'run', ...tests, '--reporter=json', `--outputFile=${reportPath}`];
-  const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], signal });
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    signal,
+    timeout: maxRunMs,
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
