@@ -55,15 +55,20 @@ export class Eraser {
     this.#pass = pass;
   }
 
+  /** Erases what hangs below rows. @throws Paused, and the database's errors */
+  async eraseBelow(rows: Rows): Promise<void> {
+    for (const branch of this.#pass.plan.below(rows.table.name)) {
+      let left = true;
+      while (left) left = await this.#erasePage(branch, rows);
+    }
+  }
+
   /** Erases rows with what hangs below them. @throws Paused, and the database's errors */
   async eraseRows(rows: Rows): Promise<void> {
     const { table, keys, depth } = rows;
     if (depth > maxDepth) throw new Error(`Rows of ${table.name} belong to each other in a circle.`);
     for (let pass = 1; ; pass += 1) {
-      for (const branch of this.#pass.plan.below(table.name)) {
-        let left = true;
-        while (left) left = await this.#erasePage(branch, rows);
-      }
+      await this.eraseBelow(rows);
       try {
         await this.#change(table, keys, null);
         return;
