@@ -72,7 +72,7 @@ export const scopeErasureDefects: readonly Defect[] = [
   {
     name: 'a thread of a deleted person hidden without a lock',
     file: own,
-    replace: [[' order by id for update`', ' order by id`']],
+    replace: [[' order by t.id for update of t`', ' order by t.id`']],
     test: principal,
     caughtBy: 'keeps a thread in which somebody is just writing',
   },

@@ -3,6 +3,7 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { maxLockMs } from '#domain/operations/erasure/erasure-database.ts';
 import type { TenantTable } from '#domain/operations/erasure/read-catalogue.ts';
 import { isReferred, isTimeout } from '#domain/operations/erasure/sql-states.ts';
+import { lookUpRows } from './look-up-rows.ts';
 import type { Branch, ScopePlan } from './plan-scope.ts';
 import { changeKeys, hasKey, listBelow, takeBelow, type Below, type Key } from './scope-rows.ts';
 
@@ -143,19 +144,12 @@ export class Eraser {
     }
   }
 
-  /**
-   * The rows above are looked up one by one, whatever the statistics say: a scan of the table would pass all that was
-   * erased before, in every batch.
-   * @param limitMs of each statement; null: as it is
-   */
+  /** @param limitMs of each statement; null: as it is */
   async #inTransaction<T>(limitMs: number | null, work: (em: EntityManager) => Promise<T>): Promise<T> {
     const { purge, tenantId, mayGoOn } = this.#pass;
     if (!mayGoOn()) throw new Paused();
-    const off = ['hashjoin', 'mergejoin', 'seqscan', 'bitmapscan'];
-    const settings = off.map((plan) => `set_config('enable_${plan}', 'off', true)`);
-    if (limitMs !== null) settings.push(`set_config('statement_timeout', '${limitMs}', true)`);
     return purge.inTenant(tenantId, async (em) => {
-      await em.execute(`select ${settings.join(', ')}`);
+      await lookUpRows(em, limitMs);
       return work(em);
     });
   }

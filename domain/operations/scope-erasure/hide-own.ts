@@ -3,6 +3,7 @@ import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { maxLockMs } from '#domain/operations/erasure/erasure-database.ts';
 import { isTimeout } from '#domain/operations/erasure/sql-states.ts';
+import { lookUpRows } from './look-up-rows.ts';
 
 export interface PrincipalRef {
   tenantId: string;
@@ -13,7 +14,7 @@ export interface PrincipalRef {
 const maxIds = 10_000;
 const batchSize = 50;
 
-type Change = (em: EntityManager, ids: readonly string[]) => Promise<void>;
+type Change = (em: EntityManager, principal: PrincipalRef, ids: readonly string[]) => Promise<void>;
 
 /**
  * Puts what is a person's alone out of sight: threads that it began and in which nobody else wrote or asked for an
@@ -21,7 +22,8 @@ type Change = (em: EntityManager, ids: readonly string[]) => Promise<void>;
  * they said belongs to the space.
  * @param purge as the purge role
  */
-export async function hideOwn(purge: UnitOfWork, { tenantId, principalId }: PrincipalRef): Promise<void> {
+export async function hideOwn(purge: UnitOfWork, principal: PrincipalRef): Promise<void> {
+  const { tenantId, principalId } = principal;
   const owner = [tenantId, principalId];
   const isPerson = await purge.inTenant(tenantId, (em) =>
     em.execute(`select from principals where tenant_id = ? and id = ? and type = 'user'`, owner),
@@ -38,10 +40,8 @@ export async function hideOwn(purge: UnitOfWork, { tenantId, principalId }: Prin
       const ids = rows.map(({ id }) => id);
       await inBatches(ids, (some, limitMs) =>
         purge.inTenant(tenantId, async (em) => {
-          if (limitMs !== null) {
-            await em.execute(`select set_config('statement_timeout', '${limitMs}', true)`);
-          }
-          await change(em, some);
+          await lookUpRows(em, limitMs);
+          await change(em, principal, some);
         }),
       );
       after = ids.at(-1) ?? after;
@@ -57,34 +57,37 @@ const threads = `select id::text from threads
 const responses = `select id from responses
   where tenant_id = ? and principal_id = ? and deleted_at is null and id > ? order by id limit ${maxIds}`;
 
+/** Ids to look up; made before the join, as in scope-rows.ts. */
+const chosen = (type: 'uuid' | 'text') =>
+  `(select cast(e as ${type}) as id from jsonb_array_elements_text(?::jsonb) e offset 0) chosen`;
+
 /** A thread is locked before it is looked at: nobody else begins to write in it, and who just did is seen. */
-const hideThreads: Change = async (em, ids) => {
-  const chosen = [JSON.stringify(ids)];
+const hideThreads: Change = async (em, { tenantId }, ids) => {
+  const values = [JSON.stringify(ids), tenantId];
   await em.execute(
-    `select id from threads where id in (select jsonb_array_elements_text(?::jsonb)::uuid) order by id for update`,
-    chosen,
+    `select t.id from ${chosen('uuid')} join threads t on t.tenant_id = ? and t.id = chosen.id order by t.id for update of t`,
+    values,
   );
   await em.execute(
-    `update threads t set status = 'deleted', updated_at = now()
-     where t.id in (select jsonb_array_elements_text(?::jsonb)::uuid)
+    `update threads t set status = 'deleted', updated_at = now() from ${chosen('uuid')}
+     where t.tenant_id = ? and t.id = chosen.id
        and not exists (select from messages m
          where m.tenant_id = t.tenant_id and m.thread_id = t.id and m.created_by <> t.created_by)
        and not exists (select from responses r
          where r.tenant_id = t.tenant_id and r.thread_id = t.id and r.principal_id <> t.created_by)`,
-    chosen,
+    values,
   );
 };
 
-const hideResponses: Change = async (em, ids) => {
-  const chosen = JSON.stringify(ids);
+const hideResponses: Change = async (em, { tenantId }, ids) => {
   await em.execute(
     `with own as (
-       update responses r set deleted_at = now()
-       where r.id in (select jsonb_array_elements_text(?::jsonb)) and not exists (select from threads t
+       update responses r set deleted_at = now() from ${chosen('text')}
+       where r.tenant_id = ? and r.id = chosen.id and not exists (select from threads t
          where t.tenant_id = r.tenant_id and t.id = r.thread_id and t.status <> 'deleted')
        returning r.tenant_id, r.id)
      update response_ids i set deleted_at = now() from own where i.tenant_id = own.tenant_id and i.id = own.id`,
-    [chosen],
+    [JSON.stringify(ids), tenantId],
   );
 };
 
