@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { addMessage } from '#domain/conversations/messages/add-message.ts';
 import { startThread } from '#domain/conversations/messages/start-thread.ts';
@@ -233,6 +235,29 @@ describe('the erasure of a person', () => {
     expect(erased).toEqual((await recordOf(straight.tenantId, straight.id)).erased);
     expect(await eraseScope(purge, scopeOf(stopped.tenantId, stopped.id), always)).toBe(true);
     expect(await countTenantRows(engine.admin, stopped.tenantId)).toEqual(counts);
+  });
+
+  it('hides what is its own by look-ups of the ids: it reads nothing of others', async () => {
+    const { tenantId, id } = await filled(300);
+    await run('analyze threads, responses');
+    const plans: string[] = [];
+    const explaining = {
+      inTenant: <T>(tenant: string, work: (em: EntityManager) => Promise<T>) =>
+        purge.inTenant(tenant, async (em) => {
+          const execute = async (sql: string, values: unknown[]) => {
+            if (sql.includes('chosen'))
+              plans.push(JSON.stringify(await em.execute(`explain ${sql}`, values)));
+            return em.execute(sql, values);
+          };
+          return work({ execute } as unknown as EntityManager);
+        }),
+    };
+    await hideOwn(explaining as unknown as UnitOfWork, { tenantId, principalId: id });
+    expect(plans).toHaveLength(3);
+    for (const plan of plans) {
+      expect(plan).toMatch(/Index Cond: \(\(tenant_id = [^"]*\(id = chosen\.id\)/);
+      expect(plan).not.toContain('Seq Scan');
+    }
   });
 
   it('leaves conversations of a service account to the space', async () => {
