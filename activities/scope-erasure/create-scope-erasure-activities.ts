@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { eraseScope } from '#domain/operations/scope-erasure/erase-scope.ts';
+import { haltPrincipal } from '#domain/operations/scope-erasure/halt-principal.ts';
 import { haltSpace } from '#domain/operations/scope-erasure/halt-space.ts';
 import type { EraseScopeInput, EraseScopeSlice } from '#workflows/erase-scope/messages.ts';
 import { keepAlive } from '../keep-alive.ts';
@@ -18,6 +19,8 @@ export function createScopeErasureActivities({ unitOfWork, purge }: ScopeErasure
   return {
     haltDeletedSpace: ({ tenantId, rootId: spaceId }: EraseScopeInput): Promise<number> =>
       keepAlive(() => haltSpace(unitOfWork, { tenantId, spaceId })),
+    haltDeletedPrincipal: ({ tenantId, rootId: principalId }: EraseScopeInput): Promise<number> =>
+      keepAlive(() => haltPrincipal({ unitOfWork, purge }, { tenantId, principalId })),
     /** What is left of the rows is the place where another attempt goes on. */
     eraseScopeSlice: (scope: EraseScopeInput): Promise<EraseScopeSlice> =>
       keepAlive(async () => {

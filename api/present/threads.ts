@@ -2,7 +2,7 @@ import type { MessageRecord, ThreadRecord } from '#api/contract/threads.ts';
 import type { ShownThread } from '#domain/conversations/threads/read-threads.ts';
 import type { ShownMessage } from '#domain/conversations/messages/show-messages.ts';
 
-export function presentThread({ thread, piiMapping }: ShownThread): ThreadRecord {
+export function presentThread({ thread, projectId, piiMapping }: ShownThread): ThreadRecord {
   const { status } = thread;
   if (status === 'deleted') {
     throw new Error('A deleted thread is shown to nobody.');
@@ -11,7 +11,7 @@ export function presentThread({ thread, piiMapping }: ShownThread): ThreadRecord
     id: thread.id,
     tenant_id: thread.tenantId,
     space_id: thread.spaceId,
-    project_id: thread.projectId ?? null,
+    project_id: projectId,
     created_by: thread.createdBy,
     title: thread.title ?? null,
     status,

@@ -2,11 +2,14 @@ import type { Defect } from './defect.ts';
 
 const collection = 'test/domain/operations/scope-erasure/erase-collection.test.ts';
 const space = 'test/domain/operations/scope-erasure/erase-space.test.ts';
+const principal = 'test/domain/operations/scope-erasure/erase-principal.test.ts';
+const project = 'test/domain/operations/scope-erasure/erase-project.test.ts';
 const collections = 'test/domain/knowledge/collections/collections.test.ts';
 const batches = 'domain/operations/scope-erasure/erase-below.ts';
+const own = 'domain/operations/scope-erasure/hide-own.ts';
 const plan = 'domain/operations/scope-erasure/plan-scope.ts';
 
-/** In what belongs to a deleted space or collection, and how it is erased. */
+/** In what belongs to a deleted space, collection, project or person, and how it is erased. */
 export const scopeErasureDefects: readonly Defect[] = [
   {
     name: 'a table below a collection left out',
@@ -58,5 +61,45 @@ export const scopeErasureDefects: readonly Defect[] = [
     ],
     test: space,
     caughtBy: 'is out of sight at once',
+  },
+  {
+    name: 'a thread of a deleted person in which others wrote',
+    file: own,
+    replace: [['m.created_by <> t.created_by)', 'false)']],
+    test: principal,
+    caughtBy: 'is cancelled, hidden and erased',
+  },
+  {
+    name: 'a thread of a deleted person hidden without a lock',
+    file: own,
+    replace: [[' order by t.id for update of t`', ' order by t.id`']],
+    test: principal,
+    caughtBy: 'keeps a thread in which somebody is just writing',
+  },
+  {
+    name: 'notifications of a deleted person kept',
+    file: 'domain/operations/scope-erasure/bonds-of-person.ts',
+    replace: [["column.endsWith('_by') ||", "column.endsWith('_by') || name === 'notifications.user_id' ||"]],
+    test: principal,
+    caughtBy: 'erases what is its own in every table',
+  },
+  {
+    name: 'items of a deleted person that another answer was given',
+    file: 'domain/operations/scope-erasure/bonds-of-person.ts',
+    replace: [
+      [
+        "child === 'items' ? { kind: 'part', only: [unread] }",
+        "child === '' ? { kind: 'part', only: [unread] }",
+      ],
+    ],
+    test: principal,
+    caughtBy: 'is cancelled, hidden and erased',
+  },
+  {
+    name: 'threads that name a deleted project',
+    file: 'domain/conversations/threads/read-threads.ts',
+    replace: [["projects.get(thread.projectId ?? '') ?? null", 'thread.projectId ?? null']],
+    test: project,
+    caughtBy: 'hides a deleted project',
   },
 ];

@@ -330,6 +330,7 @@ describe('the cross-tenant functions', () => {
           'expires_at',
           'finished_at',
           'id',
+          'principal_id',
           'queued_since',
           'started_at',
           'status',
@@ -344,7 +345,7 @@ describe('the cross-tenant functions', () => {
       { name: 'sessions', columns: ['ended_at', 'expires_at', 'id', 'principal_id', 'tenant_id'] },
       { name: 'stored_objects', columns: ['key', 'purge_after', 'tenant_id'] },
       { name: 'tenants', columns: ['created_at', 'is_platform', 'name', 'slug', 'status', 'tenant_id'] },
-      { name: 'threads', columns: ['id', 'status', 'tenant_id'] },
+      { name: 'threads', columns: ['created_by', 'id', 'status', 'tenant_id'] },
       { name: 'tool_calls', columns: ['response_id', 'status', 'tenant_id'] },
       { name: 'used_id_tokens', columns: ['expires_at', 'tenant_id'] },
     ]);

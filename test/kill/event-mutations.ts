@@ -79,10 +79,10 @@ export async function runMutations(options: MutationOptions): Promise<MutationRu
       if (waitedMs > 300_000) throw new Error('Not everything ended and was sealed in time.');
       await sleep(200);
     }
-    // The erasure of a deleted collection may end after the run.
+    // The erasure of what was deleted may end after the run.
     const { rows: written } = await admin.query<{ what: string }>(
       `select ${notified} as what from events where tenant_id = $1 and id > $2
-         and event_type <> 'collection.erased' order by 1`,
+         and event_type not like '%erased' order by 1`,
       [world.tenantId, before[0]!.id],
     );
     const { rows: statuses } = await admin.query<{ what: string }>(

@@ -397,6 +397,27 @@ describe('histories of real runs', () => {
     expect(await detailsOf(workflowId)).toBe('The space is erased.');
   });
 
+  it('of the erasure of a deleted principal', async () => {
+    const send = (path: string, method: string, body?: object) =>
+      fetch(`${stack.gateways[0]!.url}/api/v1/admin/principals${path}`, {
+        method,
+        headers: { 'X-API-Key': world.apiKey, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    const made = (await (await send('', 'POST', { type: 'user', name: canaries.filename })).json()) as {
+      data: { id: string };
+    };
+    const { id } = made.data;
+    expect((await send(`/${id}`, 'DELETE')).status).toBe(200);
+    const workflowId = `erasure/${world.tenantId}/principal/${id}`;
+    while (!(await isStarted(workflowId))) {
+      await sleep(50);
+    }
+    const kept = await keep('principal-erasure', workflowId);
+    expect(activitiesOf(kept).map(({ name }) => name)).toEqual(['haltDeletedPrincipal', 'eraseScopeSlice']);
+    expect(await detailsOf(workflowId)).toBe('The principal is erased.');
+  });
+
   it('of the deletion of a tenant', async () => {
     const leaving = await createWorld(database.unitOfWork);
     const { apiKey } = await addOperator(database.unitOfWork);

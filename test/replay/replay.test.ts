@@ -66,6 +66,7 @@ describe('recorded histories', () => {
       'fan-out',
       'model-change',
       'no-tools',
+      'principal-erasure',
       'sealing',
       'server-tool',
       'space-erasure',

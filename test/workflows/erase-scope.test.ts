@@ -18,13 +18,18 @@ afterAll(async () => {
 
 type Slice = EraseScopeSlice | Error;
 
-/** Runs the workflow with scripted slices, and for a space with what its halt still waits for. */
+/** Runs the workflow with scripted slices, and for a space or a principal with what its halt still waits for. */
 async function run(input: EraseScopeInput, slices: Slice[], awaited: number[] = []) {
   const asked: string[] = [];
   const activities = {
     haltDeletedSpace: async (scope: EraseScopeInput) => {
       expect(scope).toEqual(input);
       asked.push('halt');
+      return awaited.shift();
+    },
+    haltDeletedPrincipal: async (scope: EraseScopeInput) => {
+      expect(scope).toEqual(input);
+      asked.push('halt the principal');
       return awaited.shift();
     },
     eraseScopeSlice: async (scope: EraseScopeInput) => {
@@ -73,4 +78,13 @@ it('halts a space until nothing of it is awaited, then erases it', async () => {
   const { asked, details } = await run(scope, [{ isGone: true, rows: 3 }], [2, 1, 0]);
   expect(asked).toEqual(['halt', 'halt', 'halt', 'erase']);
   expect(details).toBe('The space is erased.');
+});
+
+it('halts a principal, and erases a project at once', async () => {
+  const person = { tenantId: 't', rootType: 'principal', rootId: 'p' } as const;
+  const halted = await run(person, [{ isGone: true, rows: 3 }], [1, 0]);
+  expect(halted.asked).toEqual(['halt the principal', 'halt the principal', 'erase']);
+  expect(halted.details).toBe('The principal is erased.');
+  const project = { tenantId: 't', rootType: 'project', rootId: 'p' } as const;
+  expect((await run(project, [{ isGone: true, rows: 3 }])).asked).toEqual(['erase']);
 });

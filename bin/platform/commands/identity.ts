@@ -62,7 +62,10 @@ export function addPrincipals(program: Command): void {
     },
   );
   remote(
-    group.command('delete').description('delete one with its keys, roles and memberships').argument(who),
+    group
+      .command('delete')
+      .description('delete one with its keys, roles, memberships and what is its own alone')
+      .argument(who),
     {
       call: (client, _options, id) => client.principals.delete.mutate({ principal_id: id }),
       show: ({ data }) => fields(data),

@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { spaceOf } from '#domain/foundation/access/space-of.ts';
@@ -5,7 +6,6 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { mapForeignKeyViolation } from '#domain/foundation/persistence/map-foreign-key-violation.ts';
 import { findProject } from '#domain/workspace/projects/find-project.ts';
 import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
 import { appendScreened, replayedMessage, type SentMessage } from './add-message.ts';
@@ -50,7 +50,9 @@ export async function startThread(
       return replayedMessage(ctx, claimed);
     }
   }
-  const projectId = input.projectId === null ? null : (await findProject(ctx, input.projectId)).id;
+  // A project that is being deleted gets no thread.
+  const projectId =
+    input.projectId === null ? null : (await findProject(ctx, input.projectId, LockMode.PESSIMISTIC_READ)).id;
   const thread = ctx.em.create(Thread, {
     tenantId: ctx.caller.tenantId,
     id: threadId,
@@ -59,8 +61,7 @@ export async function startThread(
     createdBy: ctx.caller.principalId,
     title: input.title === null ? null : cleanText(input.title),
   });
-  const gone = mapForeignKeyViolation('project_not_found', 'threads_tenant_id_space_id_project_id_fkey');
-  await ctx.em.flush().catch(gone);
+  await ctx.em.flush();
   const place = await openThreadBranch(ctx.em, thread, input.branchId);
   const shown = await appendScreened(ctx, thread, { ...input, ...place, id: messageId, names });
   await recordEvent(ctx.em, ctx.caller, {

@@ -6,6 +6,7 @@ import { readerOf, visibleTo } from './show-restored.ts';
 import type { Page } from '#domain/foundation/kernel/page.ts';
 import { keysetPage } from '#domain/foundation/persistence/keyset-list.ts';
 import { findProject } from '#domain/workspace/projects/find-project.ts';
+import { Project } from '#domain/workspace/projects/project.entity.ts';
 import { authorizeThread } from './authorize-thread.ts';
 import { findThread } from './find-thread.ts';
 import { inThreads, inThreadsOf, type FoundThread } from './in-thread.ts';
@@ -14,6 +15,8 @@ import { Thread } from './thread.entity.ts';
 
 export interface ShownThread {
   thread: Thread;
+  /** null: none, or a deleted one, from which the thread is about to be set free. */
+  projectId: string | null;
   /** Values of its tokens; null without `threads.read_pii` there, or when there are none. */
   piiMapping: PiiEntry[] | null;
 }
@@ -61,7 +64,9 @@ export async function readThread(ctx: Context, input: { threadId: string }): Pro
 }
 
 export async function withMapping(ctx: Context, found: FoundThread<Context>): Promise<ShownThread> {
-  const [shown = { thread: found.thread, piiMapping: null }] = await withMappings(ctx, [found]);
+  const [shown = { thread: found.thread, projectId: null, piiMapping: null }] = await withMappings(ctx, [
+    found,
+  ]);
   return shown;
 }
 
@@ -72,10 +77,25 @@ async function withMappings(ctx: Context, found: readonly FoundThread<Context>[]
     ctx.caller.tenantId,
     open.map(({ thread }) => ({ threadId: thread.id })),
   );
+  const projects = await livingProjects(ctx, found);
   return found.map((each) => {
     const { thread } = each;
+    const projectId = projects.get(thread.projectId ?? '') ?? null;
     const mapping = mappings.get(thread.id);
     const shown = mapping && visibleTo(readerOf(ctx.caller, each), { holder: thread.id, mapping });
-    return { thread, piiMapping: shown === undefined || shown.size === 0 ? null : [...shown.values()] };
+    return {
+      thread,
+      projectId,
+      piiMapping: shown === undefined || shown.size === 0 ? null : [...shown.values()],
+    };
   });
+}
+
+async function livingProjects(
+  { em }: Context,
+  found: readonly FoundThread<Context>[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = new Set(found.flatMap(({ thread }) => thread.projectId ?? []));
+  const projects = ids.size === 0 ? [] : await em.find(Project, { id: [...ids] }, { fields: ['id'] });
+  return new Map(projects.map(({ id }) => [id, id]));
 }

@@ -67,7 +67,7 @@ export interface DeleteTenantInput {
 }
 
 /** What may be deleted with everything that belongs to it, beside a whole tenant. */
-export type RootType = 'collection' | 'space';
+export type RootType = 'collection' | 'space' | 'project' | 'principal';
 
 export interface EraseScopeInput {
   tenantId: string;

@@ -109,6 +109,8 @@ export const eventTypes = [
   'security.credential_deleted',
   'system.tenant_deletion_imminent',
   'system.tenant_deletion_completed',
+  'space.project_erased',
+  'security.principal_erased',
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];

@@ -28,6 +28,7 @@ import { Migration20261125174500 } from '#domain/operations/schema/migrations/ou
 import { Migration20261125190000 } from '#domain/operations/schema/migrations/scope-erasure/Migration20261125190000.ts';
 import { Migration20261125190100 } from '#domain/operations/schema/migrations/scope-erasure/Migration20261125190100.ts';
 import { Migration20261125191000 } from '#domain/operations/schema/migrations/tenant-deletion/Migration20261125191000.ts';
+import { Migration20261126031500 } from '#domain/operations/schema/migrations/scope-erasure/Migration20261126031500.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -60,6 +61,7 @@ export const migrationsList = [
   { name: 'Migration20261125190100', class: Migration20261125190100 },
   { name: 'Migration20261125191000', class: Migration20261125191000 },
   { name: 'Migration20261126022000', class: Migration20261126022000 },
+  { name: 'Migration20261126031500', class: Migration20261126031500 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

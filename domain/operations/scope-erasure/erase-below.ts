@@ -3,6 +3,7 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { maxLockMs } from '#domain/operations/erasure/erasure-database.ts';
 import type { TenantTable } from '#domain/operations/erasure/read-catalogue.ts';
 import { isReferred, isTimeout } from '#domain/operations/erasure/sql-states.ts';
+import { lookUpRows } from './look-up-rows.ts';
 import type { Branch, ScopePlan } from './plan-scope.ts';
 import { changeKeys, hasKey, listBelow, takeBelow, type Below, type Key } from './scope-rows.ts';
 
@@ -55,15 +56,20 @@ export class Eraser {
     this.#pass = pass;
   }
 
+  /** Erases what hangs below rows. @throws Paused, and the database's errors */
+  async eraseBelow(rows: Rows): Promise<void> {
+    for (const branch of this.#pass.plan.below(rows.table.name)) {
+      let left = true;
+      while (left) left = await this.#erasePage(branch, rows);
+    }
+  }
+
   /** Erases rows with what hangs below them. @throws Paused, and the database's errors */
   async eraseRows(rows: Rows): Promise<void> {
     const { table, keys, depth } = rows;
     if (depth > maxDepth) throw new Error(`Rows of ${table.name} belong to each other in a circle.`);
     for (let pass = 1; ; pass += 1) {
-      for (const branch of this.#pass.plan.below(table.name)) {
-        let left = true;
-        while (left) left = await this.#erasePage(branch, rows);
-      }
+      await this.eraseBelow(rows);
       try {
         await this.#change(table, keys, null);
         return;
@@ -138,19 +144,12 @@ export class Eraser {
     }
   }
 
-  /**
-   * The rows above are looked up one by one, whatever the statistics say: a scan of the table would pass all that was
-   * erased before, in every batch.
-   * @param limitMs of each statement; null: as it is
-   */
+  /** @param limitMs of each statement; null: as it is */
   async #inTransaction<T>(limitMs: number | null, work: (em: EntityManager) => Promise<T>): Promise<T> {
     const { purge, tenantId, mayGoOn } = this.#pass;
     if (!mayGoOn()) throw new Paused();
-    const off = ['hashjoin', 'mergejoin', 'seqscan', 'bitmapscan'];
-    const settings = off.map((plan) => `set_config('enable_${plan}', 'off', true)`);
-    if (limitMs !== null) settings.push(`set_config('statement_timeout', '${limitMs}', true)`);
     return purge.inTenant(tenantId, async (em) => {
-      await em.execute(`select ${settings.join(', ')}`);
+      await lookUpRows(em, limitMs);
       return work(em);
     });
   }

@@ -2,11 +2,19 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { Erasure } from '#domain/foundation/erasures/erasure.entity.ts';
 import { rootTables } from '#domain/foundation/erasures/root-tables.ts';
 import type { EraseScopeInput } from '#domain/foundation/durable/workflow-inputs.ts';
+import type { EventType } from '#domain/foundation/events/catalogue.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { readCatalogue } from '#domain/operations/erasure/read-catalogue.ts';
 import { Eraser, Paused } from './erase-below.ts';
 import { planScope } from './plan-scope.ts';
+
+const eventTypes = {
+  collection: 'collection.erased',
+  space: 'space.erased',
+  project: 'space.project_erased',
+  principal: 'security.principal_erased',
+} as const satisfies Record<EraseScopeInput['rootType'], EventType>;
 
 export interface ScopePass {
   /** Asked before each batch. */
@@ -16,8 +24,8 @@ export interface ScopePass {
 }
 
 /**
- * Erases a deleted root with everything that belongs to it, batch by batch, and ends with the record of it. A root that
- * is not deleted, or is gone, is left alone.
+ * Erases a deleted root with everything that belongs to it, batch by batch, and ends with the record of it. Of a
+ * principal the row stays. A root that is not deleted, or is gone, is left alone.
  * @returns whether nothing is left
  */
 export async function eraseScope(
@@ -36,11 +44,10 @@ export async function eraseScope(
     erased(table, rows);
   };
   try {
-    await new Eraser({ purge, tenantId, plan, mayGoOn, also }).eraseRows({
-      table: plan.root,
-      keys: [[tenantId, rootId]],
-      depth: 0,
-    });
+    const eraser = new Eraser({ purge, tenantId, plan, mayGoOn, also });
+    const root = { table: plan.root, keys: [[tenantId, rootId]], depth: 0 };
+    // What a person leaves to others goes on naming the id.
+    await (rootType === 'principal' ? eraser.eraseBelow(root) : eraser.eraseRows(root));
   } catch (error) {
     if (error instanceof Paused) return false;
     throw error;
@@ -77,7 +84,7 @@ async function end(em: EntityManager, { tenantId, rootType, rootId }: EraseScope
     em,
     { tenantId, principalId: null, principalType: 'anonymous', origin: { via: 'workflow', requestId: null } },
     {
-      type: `${rootType}.erased`,
+      type: eventTypes[rootType],
       resource: { type: rootType, id: rootId },
       metadata: { rows: counts.reduce((sum, [, rows]) => sum + rows, 0), ...erasure.erased },
       dedupeKey: `erased/${rootType}/${rootId}`,

@@ -1,5 +1,7 @@
 import { orderTables } from '#domain/operations/erasure/order-tables.ts';
 import type { Catalogue, ForeignKey, TenantTable } from '#domain/operations/erasure/read-catalogue.ts';
+import { bondOfPerson, personBelonging } from './bonds-of-person.ts';
+import { belongingOf, type Belonging, type Bond } from './bond.ts';
 
 /** A table whose rows belong to rows of another one, or name them. */
 export interface Branch {
@@ -8,6 +10,8 @@ export interface Branch {
   pairs: ForeignKey['pairs'];
   /** Columns that are set to null: the rows stay. Null: the rows are erased. */
   clears: readonly string[] | null;
+  /** SQL conditions on the rows `c`; others stay as they are. */
+  only: readonly string[];
   /** Foreign keys among rows of the table, in pairs like the above. With one, the last row goes first. */
   selfReferences: readonly ForeignKey['pairs'][];
 }
@@ -19,45 +23,47 @@ export interface ScopePlan {
 }
 
 /** References without a foreign key, whose rows are nothing without what they name. See ADR 91 for those that stay. */
-const belonging: readonly ForeignKey[] = [
-  ['items', 'response_id'],
-  ['stream_runs', 'response_id'],
-  ['response_ids', 'id'],
-].map(([child = '', column = '']) => ({
-  child,
-  parent: 'responses',
-  nullable: [],
-  pairs: [
-    ['tenant_id', 'tenant_id'],
-    [column, 'id'],
-  ],
-  onDelete: 'refuse',
-}));
+const belonging: readonly Belonging[] = [
+  ['items', 'response_id', 'responses'],
+  ['stream_runs', 'response_id', 'responses'],
+  ['response_ids', 'id', 'responses'],
+];
 
 /**
  * What belongs to a row of the root's table, by the foreign keys of the catalogue. A foreign key that PostgreSQL would
  * set to null says that its row lives on, and so does a nullable one, unless it names the root itself: what uses
- * a credential is no part of it. Every other one says that its row is a part of what it names.
+ * a credential is no part of it. Every other one says that its row is a part of what it names. What belongs to a person
+ * has rules of its own.
  */
 export function planScope(catalogue: Catalogue, rootTable: string): ScopePlan {
   const tables = new Map(catalogue.tables.map((table) => [table.name, table]));
   const root = tableOf(tables, rootTable);
-  const foreignKeys = [...catalogue.foreignKeys, ...belonging];
+  const isPerson = rootTable === 'principals';
+  const named = isPerson ? [...belonging, ...personBelonging] : belonging;
+  const foreignKeys = [...catalogue.foreignKeys, ...named.map(belongingOf)];
   const { tables: order, selfReferring } = orderTables({ tables: catalogue.tables, foreignKeys });
   const place = new Map(order.map((table, n) => [table, n]));
   const branches = new Map<string, Branch[]>();
-  for (const { child, parent, pairs, nullable, onDelete } of foreignKeys) {
-    const isUse = onDelete === 'refuse' && nullable.length > 0 && parent !== rootTable;
-    if (child === parent || child === rootTable || isUse) continue;
-    const clears = onDelete === 'set null' ? nullable : null;
+  for (const foreignKey of foreignKeys) {
+    const { child, parent, pairs, nullable } = foreignKey;
+    if (child === parent || child === rootTable) continue;
+    const bond = isPerson ? bondOfPerson(foreignKey) : bondOf(foreignKey, rootTable);
+    if (bond.kind === 'none') continue;
+    const clears = bond.kind === 'use' ? nullable : null;
     const selfReferences = selfReferring.filter((self) => self.child === child).map((self) => self.pairs);
-    const branch = { table: tableOf(tables, child), pairs, clears, selfReferences };
+    const { only = [] } = bond;
+    const branch = { table: tableOf(tables, child), pairs, clears, only, selfReferences };
     branches.set(parent, [...(branches.get(parent) ?? []), branch]);
   }
   for (const below of branches.values()) {
     below.sort((a, b) => (place.get(a.table.name) ?? 0) - (place.get(b.table.name) ?? 0));
   }
   return { root, below: (table) => branches.get(table) ?? [] };
+}
+
+function bondOf({ parent, nullable, onDelete }: ForeignKey, rootTable: string): Bond {
+  if (onDelete === 'set null') return { kind: 'use' };
+  return { kind: onDelete === 'refuse' && nullable.length > 0 && parent !== rootTable ? 'none' : 'part' };
 }
 
 function tableOf(tables: ReadonlyMap<string, TenantTable>, name: string): TenantTable {

@@ -86,7 +86,7 @@ const isPage = (table: TenantTable, alias = 'c'): string =>
  * an index.
  */
 function pageOf({ branch, above, size, leaves }: Below): string {
-  const { table, pairs, selfReferences } = branch;
+  const { table, pairs, only, selfReferences } = branch;
   const columns = columnsOf(table).map(({ name }) => `c.${quoted(name)}`);
   const named = pairs.map(([mine, theirs]) => `c.${quoted(mine)} = a.${quoted(theirs)}`);
   const free = leaves
@@ -98,7 +98,7 @@ function pageOf({ branch, above, size, leaves }: Below): string {
     join ${quoted(above.name)} a on ${isPage(above, 'a')}
     cross join lateral (
       select ${columns.map((column, n) => `${column} as k${n}`).join(', ')} from ${quoted(table.name)} c
-      where c.tenant_id = a.tenant_id and ${named.join(' and ')} ${free} ${order} limit ${size}) c
+      where c.tenant_id = a.tenant_id and ${[...named, ...only].join(' and ')} ${free} ${order} limit ${size}) c
     limit ${size}`;
 }
 

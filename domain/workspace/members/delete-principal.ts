@@ -5,6 +5,7 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { lockOwners, requireAnotherOwner } from '#domain/identity/grants/require-an-owner.ts';
 import { resealForRevocation, withdrawOf } from '#domain/capabilities/connections/withdraw-connections.ts';
 import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
+import { beginErasure } from '#domain/foundation/erasures/begin-erasure.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { eraseAddress } from '#domain/workspace/invites/erase-address.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
@@ -15,7 +16,8 @@ import { lockPrincipal } from '#domain/identity/principals/find-principal.ts';
 /**
  * Deletes a principal's grants and personal data. Its keys and sessions end with the commit. Its roles, memberships,
  * name, address (also in invites), links to identity providers and the keys of fields sealed for it alone are
- * deleted. Its connections to tool servers are withdrawn. The id stays, because rows and the log refer to it. Its running work stops before the next step.
+ * deleted. Its connections to tool servers are withdrawn. Its running work is cancelled and what is its own alone is
+ * erased afterwards. The id stays, because rows and the log refer to it.
  * @throws `missing_permission`, `principal_not_found`, `invalid_state` for the last owner, and the refusals of
  *   `lockOwners`
  */
@@ -45,7 +47,8 @@ export async function deletePrincipal(outer: Context, input: { principalId: stri
   });
   // After the events: when a principal deletes itself, they are sealed with its keys, too.
   await em.execute('delete from data_keys where principal_id = ?', [principalId]);
-  Object.assign(principal, { name: null, email: null, status: 'disabled', deletedAt: now });
+  Object.assign(principal, { name: null, email: null, status: 'disabled' });
   await em.flush();
+  await beginErasure(ctx, 'principal', principalId);
   await announceChange(em, caller.tenantId);
 }

@@ -12,6 +12,8 @@ const schema = defineEntity({
     createdBy: p.uuid(),
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),
+    /** Its rows are being erased; only the purge role sees it. */
+    deletedAt: p.datetime().nullable(),
   }),
 });
 

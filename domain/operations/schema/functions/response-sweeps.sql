@@ -1,7 +1,7 @@
 -- Responses of all tenants that a sweep processes.
 
 -- Responses whose content may be purged, by keyset in the order of their due time: ended and expired, or deleted long
--- enough ago for attached readers to receive their end.
+-- enough ago for attached readers to receive their end. Hidden ones of a person that is being erased go with the person.
 create or replace function app.list_expired(p_after timestamptz, p_after_id text, p_limit integer)
 returns table (tenant_id uuid, response_id text, due text)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
@@ -13,6 +13,8 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
     (select r.tenant_id, r.id, r.deleted_at from public.responses r
       where r.deleted_at < now() - interval '15 seconds' and not (r.expires_at <= now() and r.finished_at is not null)
         and (r.deleted_at, r.id) > (p_after, p_after_id)
+        and not exists (select from public.erasures e where e.tenant_id = r.tenant_id and e.root_type = 'principal'
+          and e.root_id = r.principal_id and e.ended_at is null)
       order by r.deleted_at, r.id limit p_limit)) d
   order by d.at, d.id limit p_limit
 $$;
