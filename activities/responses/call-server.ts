@@ -31,8 +31,11 @@ export interface ServerCallDependencies extends ScreeningDependencies {
 
 type ServerTarget = Extract<CallTarget, { kind: 'mcp' }>;
 
-/** Delays before retries of an unreachable server. */
-const retryDelaysMs = [250, 1_000];
+/** Delays before retries of a server that was not reached. Silence takes its own time, and may end with one connection. */
+const retryDelaysMs: Partial<Record<ToolServerFailure['code'], readonly number[]>> = {
+  unreachable: [250, 1_000],
+  timeout: [250],
+};
 
 /**
  * One call at a tool server.
@@ -138,8 +141,8 @@ async function reachServer(
       if (!(error instanceof ToolServerFailure)) {
         throw error;
       }
-      const pause = retryDelaysMs[retry];
-      if (error.sent || error.code !== 'unreachable' || pause === undefined) {
+      const pause = retryDelaysMs[error.code]?.[retry];
+      if (error.sent || pause === undefined) {
         return error;
       }
       await sleep(pause);

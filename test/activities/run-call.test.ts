@@ -1,12 +1,13 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCall } from '#activities/responses/run-call.ts';
-import type { ToolServerGateway } from '#domain/capabilities/tools/tool-server.ts';
+import { ToolServerFailure, type ToolServerGateway } from '#domain/capabilities/tools/tool-server.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { longTexts } from '../support/long-texts.ts';
-import { secrets } from '../support/world.ts';
 import { noMetrics } from '../support/no-metrics.ts';
+import { attemptCall, plannedCall } from '../support/planned-call.ts';
+import { secrets } from '../support/world.ts';
 
 let engine: Engine;
 
@@ -71,4 +72,27 @@ it('a result is stored and delivered without the characters that only a model wo
   const kept = 'Paid txt \u{1F468}\u200D\u{1F469}';
   expect((await engine.record(id)).output).toMatchObject([{ type: 'mcp_call', output: kept }]);
   expect((await engine.attempt(id, 1)).turn.messages.at(-1)).toMatchObject({ role: 'tool', result: kept });
+});
+
+it.each([
+  { failures: ['unreachable', 'unreachable'] as const, sent: false, attempts: 3, outcome: 'succeeded' },
+  { failures: ['timeout'] as const, sent: false, attempts: 2, outcome: 'succeeded' },
+  { failures: ['timeout', 'timeout'] as const, sent: false, attempts: 2, outcome: 'failed' },
+  { failures: ['timeout'] as const, sent: true, attempts: 1, outcome: 'unknown' },
+])('a call that fails with $failures, sent: $sent, is tried $attempts times', async (row) => {
+  const key = await plannedCall(engine);
+  let attempts = 0;
+  const toolServers: ToolServerGateway = {
+    prepare: async () => undefined,
+    endSession: () => Promise.resolve(),
+    discover: () => Promise.resolve({ tools: [], connectionId: null }),
+    call: async () => {
+      const failure = row.failures[attempts];
+      attempts += 1;
+      if (failure !== undefined) throw new ToolServerFailure(failure, { sent: row.sent });
+      return { kind: 'succeeded', text: 'Paid.' };
+    },
+  };
+  const { outcome } = await attemptCall(engine, toolServers, key);
+  expect({ outcome, attempts }).toEqual({ outcome: row.outcome, attempts: row.attempts });
 });
