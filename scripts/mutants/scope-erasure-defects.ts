@@ -21,14 +21,14 @@ export const scopeErasureDefects: readonly Defect[] = [
   {
     name: 'a model that goes with a credential of the space',
     file: plan,
-    replace: [['child === rootTable || isUse', 'child === rootTable || (isUse && false)']],
+    replace: [["parent !== rootTable ? 'none' : 'part'", "parent !== rootTable ? 'part' : 'part'"]],
     test: space,
     caughtBy: 'erases what foreign keys',
   },
   {
     name: 'the streams of a deleted space kept',
     file: plan,
-    replace: [["  ['stream_runs', 'response_id'],\n", '']],
+    replace: [["  ['stream_runs', 'response_id', 'responses'],\n", '']],
     test: space,
     caughtBy: 'erases what foreign keys',
   },
@@ -56,9 +56,7 @@ export const scopeErasureDefects: readonly Defect[] = [
   {
     name: 'responses that go on in a deleted space',
     file: 'domain/operations/scope-erasure/halt-space.ts',
-    replace: [
-      ['await eachOf(unitOfWork, space, runningAfter,', 'await eachOf(unitOfWork, space, async () => [],'],
-    ],
+    replace: [['  await cancelWork(unitOfWork, work);\n', '']],
     test: space,
     caughtBy: 'is out of sight at once',
   },
