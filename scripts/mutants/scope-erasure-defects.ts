@@ -84,14 +84,16 @@ export const scopeErasureDefects: readonly Defect[] = [
   {
     name: 'items of a deleted person that another answer was given',
     file: 'domain/operations/scope-erasure/bonds-of-person.ts',
-    replace: [
-      [
-        "child === 'items' ? { kind: 'part', only: [unread] }",
-        "child === '' ? { kind: 'part', only: [unread] }",
-      ],
-    ],
+    replace: [["if (child === 'items')", "if (child === '')"]],
     test: principal,
     caughtBy: 'is cancelled, hidden and erased',
+  },
+  {
+    name: 'what another answer is just being given from a deleted person',
+    file: 'domain/operations/scope-erasure/bonds-of-person.ts',
+    replace: [["parent === 'items' ?", "parent === '' ?"]],
+    test: principal,
+    caughtBy: 'leaves an answer of somebody else what it is just being given',
   },
   {
     name: 'threads that name a deleted project',

@@ -489,6 +489,43 @@ describe('a deleted person with conversations in two spaces', () => {
     );
   });
 
+  it('leaves an answer of somebody else what it is just being given', async () => {
+    const { tenantId, spaces, person, colleague, respond } = await twoPeople();
+    const [home] = spaces as [string];
+    const answered = await respond(person, home);
+    const attempt = await engine.attempt(answered);
+    await attempt.say('Twice');
+    await attempt.commit();
+    const repeated = await respond(colleague, home);
+    await engine.act((ctx) => deletePrincipal(ctx, { principalId: person.principalId }), { spaceId: null });
+    const principal = { tenantId, principalId: person.principalId };
+    await haltPrincipal({ unitOfWork: engine.database.unitOfWork, purge }, principal);
+    const giver = await connect(engine.database.adminUrl);
+    await giver.query('begin');
+    const { rows: given } = await giver.query<{ id: string }>(
+      `insert into response_context (tenant_id, response_id, position, item_id)
+       select tenant_id, $2, 100 + row_number() over (), id from items where response_id = $1 returning item_id as id`,
+      [answered, repeated],
+    );
+    const erasing = eraseScope(purge, scopeOf(tenantId, person.principalId), always).catch(
+      (error: unknown) => error,
+    );
+    await untilBlocked(giver);
+    await giver.query('commit');
+    // Another attempt sees what was given meanwhile.
+    expect(await erasing).toMatchObject({ code: '23503' });
+    await giver.end();
+    expect(await eraseScope(purge, scopeOf(tenantId, person.principalId), always)).toBe(true);
+    const { rows } = await run(
+      `select c.item_id as id from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
+       where c.response_id = $1 and c.position > 100`,
+      [repeated],
+    );
+    expect(rows).toHaveLength(given.length);
+    expect(rows).toEqual(expect.arrayContaining(given));
+    expect((await run('select id from responses where id = $1', [answered])).rows).toEqual([]);
+  });
+
   it('is started again by the sweep when its workflow was lost', async () => {
     const { database, dispatches, world } = engine;
     await run('update erasures set ended_at = now()');
