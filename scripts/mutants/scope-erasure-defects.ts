@@ -96,6 +96,20 @@ export const scopeErasureDefects: readonly Defect[] = [
     caughtBy: 'leaves an answer of somebody else what it is just being given',
   },
   {
+    name: 'a response of a deleted person that nobody cancels once it is hidden',
+    file: 'domain/operations/scope-erasure/halt-principal.ts',
+    replace: [['cancelWork(purge, work)', 'cancelWork(unitOfWork, work)']],
+    test: principal,
+    caughtBy: 'cancels a response that was hidden while it ran',
+  },
+  {
+    name: 'a person erased while its last requests still write',
+    file: 'domain/operations/scope-erasure/halt-principal.ts',
+    replace: [["interval '15 seconds'", "interval '0 seconds'"]],
+    test: principal,
+    caughtBy: 'hides a thread that a request began which was admitted before the deletion',
+  },
+  {
     name: 'threads that name a deleted project',
     file: 'domain/conversations/threads/read-threads.ts',
     replace: [["projects.get(thread.projectId ?? '') ?? null", 'thread.projectId ?? null']],
