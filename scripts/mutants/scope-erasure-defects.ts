@@ -21,14 +21,14 @@ export const scopeErasureDefects: readonly Defect[] = [
   {
     name: 'a model that goes with a credential of the space',
     file: plan,
-    replace: [['child === rootTable || isUse', 'child === rootTable || (isUse && false)']],
+    replace: [["parent !== rootTable ? 'none' : 'part'", "parent !== rootTable ? 'part' : 'part'"]],
     test: space,
     caughtBy: 'erases what foreign keys',
   },
   {
     name: 'the streams of a deleted space kept',
     file: plan,
-    replace: [["  ['stream_runs', 'response_id'],\n", '']],
+    replace: [["  ['stream_runs', 'response_id', 'responses'],\n", '']],
     test: space,
     caughtBy: 'erases what foreign keys',
   },
@@ -56,9 +56,7 @@ export const scopeErasureDefects: readonly Defect[] = [
   {
     name: 'responses that go on in a deleted space',
     file: 'domain/operations/scope-erasure/halt-space.ts',
-    replace: [
-      ['await eachOf(unitOfWork, space, runningAfter,', 'await eachOf(unitOfWork, space, async () => [],'],
-    ],
+    replace: [['  await cancelWork(unitOfWork, work);\n', '']],
     test: space,
     caughtBy: 'is out of sight at once',
   },
@@ -86,14 +84,30 @@ export const scopeErasureDefects: readonly Defect[] = [
   {
     name: 'items of a deleted person that another answer was given',
     file: 'domain/operations/scope-erasure/bonds-of-person.ts',
-    replace: [
-      [
-        "child === 'items' ? { kind: 'part', only: [unread] }",
-        "child === '' ? { kind: 'part', only: [unread] }",
-      ],
-    ],
+    replace: [["if (child === 'items')", "if (child === '')"]],
     test: principal,
     caughtBy: 'is cancelled, hidden and erased',
+  },
+  {
+    name: 'what another answer is just being given from a deleted person',
+    file: 'domain/operations/scope-erasure/bonds-of-person.ts',
+    replace: [["parent === 'items' ?", "parent === '' ?"]],
+    test: principal,
+    caughtBy: 'leaves an answer of somebody else what it is just being given',
+  },
+  {
+    name: 'a response of a deleted person that nobody cancels once it is hidden',
+    file: 'domain/operations/scope-erasure/halt-principal.ts',
+    replace: [['cancelWork(purge, work)', 'cancelWork(unitOfWork, work)']],
+    test: principal,
+    caughtBy: 'cancels a response that was hidden while it ran',
+  },
+  {
+    name: 'a person erased while its last requests still write',
+    file: 'domain/operations/scope-erasure/halt-principal.ts',
+    replace: [["interval '15 seconds'", "interval '0 seconds'"]],
+    test: principal,
+    caughtBy: 'hides a thread that a request began which was admitted before the deletion',
   },
   {
     name: 'threads that name a deleted project',

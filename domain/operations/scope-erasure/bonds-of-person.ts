@@ -13,10 +13,12 @@ const hidden = new Map([
   ['responses.principal_id', 'c.deleted_at is not null'],
 ]);
 
-/** The answer of another person goes on reading what it was given. */
+/** The answer of another person goes on reading what it was given, also after the item was looked at. */
 const unread = `not exists (select from response_context x join responses r
   on r.tenant_id = x.tenant_id and r.id = x.response_id and r.deleted_at is null
   where x.tenant_id = c.tenant_id and x.item_id = c.id)`;
+const unreadable = `not exists (select from responses r
+  where r.tenant_id = c.tenant_id and r.id = c.response_id and r.deleted_at is null)`;
 
 /**
  * What a reference says when a person is erased. A column such as `created_by` names what the person has done to
@@ -32,5 +34,6 @@ export function bondOfPerson({ child, parent, pairs, nullable, onDelete }: Forei
     return { kind: column.endsWith('_by') || ofPlaces.has(name) ? 'none' : 'part' };
   }
   if (onDelete === 'set null' || (onDelete === 'refuse' && nullable.length > 0)) return { kind: 'use' };
-  return child === 'items' ? { kind: 'part', only: [unread] } : { kind: 'part' };
+  if (child === 'items') return { kind: 'part', only: [unread] };
+  return parent === 'items' ? { kind: 'part', only: [unreadable] } : { kind: 'part' };
 }

@@ -15,12 +15,12 @@ interface Roles {
  * One round of ending what goes on for a deleted principal: its responses are cancelled, what is its own alone is
  * hidden, its connections are withdrawn.
  * @returns what has to end before its rows are erased: responses, calls whose outcome is to be recorded, tokens that are
- *   to be revoked
+ *   to be revoked, requests that were admitted before the deletion
  */
 export async function haltPrincipal({ unitOfWork, purge }: Roles, principal: PrincipalRef): Promise<number> {
   const { tenantId, principalId } = principal;
   const work: WorkOf = { tenantId, column: 'principal_id', id: principalId };
-  await cancelWork(unitOfWork, work);
+  await cancelWork(purge, work);
   await hideOwn(purge, principal);
   await resolveCalls(purge, work);
   await unitOfWork.inTenant(tenantId, async (em) => {
@@ -30,14 +30,20 @@ export async function haltPrincipal({ unitOfWork, purge }: Roles, principal: Pri
   });
   return purge.inTenant(
     tenantId,
-    async (em) => (await countWork(em, work)) + (await countConnections(em, principal)),
+    async (em) => (await countWork(em, work)) + (await countAwaited(em, principal)),
   );
 }
 
-async function countConnections(em: EntityManager, { tenantId, principalId }: PrincipalRef): Promise<number> {
+/**
+ * Its connections, and the deletion itself as long as requests that were admitted before it may still write, and readers
+ * that are attached to a cancelled response have not received its end.
+ */
+async function countAwaited(em: EntityManager, { tenantId, principalId }: PrincipalRef): Promise<number> {
   const [row] = await em.execute<{ n: number }[]>(
-    'select count(*)::int as n from mcp_connections where tenant_id = ? and owner_id = ?',
-    [tenantId, principalId],
+    `select ((select count(*) from mcp_connections where tenant_id = ? and owner_id = ?)
+       + (select count(*) from principals where tenant_id = ? and id = ?
+          and deleted_at > now() - interval '15 seconds'))::int as n`,
+    [tenantId, principalId, tenantId, principalId],
   );
   return row?.n ?? 0;
 }

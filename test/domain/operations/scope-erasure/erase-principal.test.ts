@@ -406,7 +406,8 @@ describe('a deleted person with conversations in two spaces', () => {
     );
     const roles = { unitOfWork: engine.database.unitOfWork, purge };
     const principal = { tenantId, principalId: person.principalId };
-    expect(await haltPrincipal(roles, principal)).toBe(0);
+    // Nothing but the deletion itself, which was just now.
+    expect(await haltPrincipal(roles, principal)).toBe(1);
     const { rows: ended } = await run('select id, status from responses where id = any ($1)', [
       [running, continued],
     ]);
@@ -487,6 +488,74 @@ describe('a deleted person with conversations in two spaces', () => {
         { id: alone, status: 'deleted' },
       ]),
     );
+  });
+
+  it('cancels a response that was hidden while it ran', async () => {
+    const { tenantId, spaces, person, respond } = await twoPeople();
+    const [home] = spaces as [string];
+    const late = await respond(person, home);
+    const principal = { tenantId, principalId: person.principalId };
+    await hideOwn(purge, principal);
+    const find = 'select status, deleted_at is not null as hidden from responses where id = $1';
+    expect((await run(find, [late])).rows).toEqual([{ status: 'queued', hidden: true }]);
+    expect(await haltPrincipal({ unitOfWork: engine.database.unitOfWork, purge }, principal)).toBe(0);
+    expect((await run(find, [late])).rows).toEqual([{ status: 'cancelled', hidden: true }]);
+  });
+
+  it('hides a thread that a request began which was admitted before the deletion', async () => {
+    const { tenantId, spaces, person } = await twoPeople();
+    const [home] = spaces as [string];
+    await engine.act((ctx) => deletePrincipal(ctx, { principalId: person.principalId }), { spaceId: null });
+    const roles = { unitOfWork: engine.database.unitOfWork, purge };
+    const principal = { tenantId, principalId: person.principalId };
+    expect(await haltPrincipal(roles, principal)).toBe(1);
+    const { rows: begun } = await run(
+      `insert into threads (tenant_id, id, space_id, created_by) values ($1, uuidv7(), $2, $3) returning id`,
+      [tenantId, home, person.principalId],
+    );
+    await run(`update principals set deleted_at = deleted_at - interval '15 seconds' where id = $1`, [
+      person.principalId,
+    ]);
+    expect(await haltPrincipal(roles, principal)).toBe(0);
+    const { rows } = await run('select status from threads where id = $1', [begun[0]!['id']]);
+    expect(rows).toEqual([{ status: 'deleted' }]);
+  });
+
+  it('leaves an answer of somebody else what it is just being given', async () => {
+    const { tenantId, spaces, person, colleague, respond } = await twoPeople();
+    const [home] = spaces as [string];
+    const answered = await respond(person, home);
+    const attempt = await engine.attempt(answered);
+    await attempt.say('Twice');
+    await attempt.commit();
+    const repeated = await respond(colleague, home);
+    await engine.act((ctx) => deletePrincipal(ctx, { principalId: person.principalId }), { spaceId: null });
+    const principal = { tenantId, principalId: person.principalId };
+    await haltPrincipal({ unitOfWork: engine.database.unitOfWork, purge }, principal);
+    const giver = await connect(engine.database.adminUrl);
+    await giver.query('begin');
+    const { rows: given } = await giver.query<{ id: string }>(
+      `insert into response_context (tenant_id, response_id, position, item_id)
+       select tenant_id, $2, 100 + row_number() over (), id from items where response_id = $1 returning item_id as id`,
+      [answered, repeated],
+    );
+    const erasing = eraseScope(purge, scopeOf(tenantId, person.principalId), always).catch(
+      (error: unknown) => error,
+    );
+    await untilBlocked(giver);
+    await giver.query('commit');
+    // Another attempt sees what was given meanwhile.
+    expect(await erasing).toMatchObject({ code: '23503' });
+    await giver.end();
+    expect(await eraseScope(purge, scopeOf(tenantId, person.principalId), always)).toBe(true);
+    const { rows } = await run(
+      `select c.item_id as id from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
+       where c.response_id = $1 and c.position > 100`,
+      [repeated],
+    );
+    expect(rows).toHaveLength(given.length);
+    expect(rows).toEqual(expect.arrayContaining(given));
+    expect((await run('select id from responses where id = $1', [answered])).rows).toEqual([]);
   });
 
   it('is started again by the sweep when its workflow was lost', async () => {
