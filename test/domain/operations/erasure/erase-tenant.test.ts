@@ -8,6 +8,7 @@ import {
   openErasureWorld,
   type ErasureWorld,
 } from '../../../support/erasure-world.ts';
+import { pgDump } from '../../../support/pg-dump.ts';
 import { canaryOf, countTenantRows, danglingKeys, fillTenant } from '../../../support/tenant-rows.ts';
 import { createWorld } from '../../../support/world.ts';
 
@@ -95,6 +96,17 @@ describe('the erasure of a tenant with rows in every table', () => {
       });
     }
   });
+
+  it('leaves nothing in what pg_dump writes', async (context) => {
+    const [gone, kept] = [await filled(20), await filled(3)];
+    const ids = await idsOf(world.admin, gone.tenantId);
+    await world.erase(gone.tenantId);
+    const dumped = await pgDump(world.database.adminUrl);
+    if ('missing' in dumped) return context.skip(dumped.missing);
+    expect(ids.filter((id) => dumped.text.includes(id))).toEqual([]);
+    for (const form of formsOf(gone.tenantId)) expect(dumped.text.includes(form)).toBe(false);
+    for (const form of formsOf(kept.tenantId)) expect(dumped.text.includes(form)).toBe(true);
+  }, 120_000);
 
   it('goes on where a kill stopped it, with its cursor or without', async () => {
     const gone = await filled(40);
