@@ -6,6 +6,7 @@ import { batchStatements } from './batch-statements.ts';
 import { emptyPartition } from './empty-partition.ts';
 import { maxLockMs } from './erasure-database.ts';
 import type { ErasureStep } from './erasure-step.ts';
+import { markErasedEntries } from './mark-erased-entries.ts';
 import { isReferred, isTimeout } from './sql-states.ts';
 
 /** The time of a piece, and after which a batch has no other one: a piece may take longer than expected. */
@@ -45,6 +46,9 @@ export async function eraseBatch(
 ): Promise<ErasedBatch> {
   if (step.kind === 'truncate') {
     return { rows: await emptyPartition(roles.purge, tenantId, step, note), cursor: null };
+  }
+  if (step.key.length === 0) {
+    await markErasedEntries(roles.purge, tenantId, step);
   }
   let place = cursor === null ? firstPlaceOf(step) : readPlace(cursor);
   let [leaves, once] = [false, false];
