@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { withGo } from '../../bin/launcher/build-temporal.ts';
+import { withGo } from '../../bin/launcher/build-pinned.ts';
 import { isExecutable } from '../../bin/launcher/executables.ts';
 import { temporalCache } from '../../bin/launcher/find-temporal.ts';
 import { runHosted } from '../../bin/launcher/hosted.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildPinned } from '../../../bin/launcher/build-temporal.ts';
+import { buildPinned } from '../../../bin/launcher/build-pinned.ts';
 import { isExecutable } from '../../../bin/launcher/executables.ts';
 import { temporalCache } from '../../../bin/launcher/find-temporal.ts';
 import { lock } from '../../../bin/launcher/lock.ts';
