@@ -1,8 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
-import { withdraw } from '#domain/capabilities/connections/withdraw-connections.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { cancelWork, countWork, resolveCalls, type WorkOf } from './halt-work.ts';
+import { cancelWork, countWork, resolveCalls, withdrawConnections, type WorkOf } from './halt-work.ts';
 import { hideOwn, type PrincipalRef } from './hide-own.ts';
 
 interface Roles {
@@ -23,11 +21,7 @@ export async function haltPrincipal({ unitOfWork, purge }: Roles, principal: Pri
   await cancelWork(purge, work);
   await hideOwn(purge, principal);
   await resolveCalls(purge, work);
-  await unitOfWork.inTenant(tenantId, async (em) => {
-    for (const connection of await em.find(Connection, { ownerId: principalId, withdrawnAt: null })) {
-      await withdraw(em, connection);
-    }
-  });
+  await withdrawConnections(unitOfWork, tenantId, { ownerId: principalId });
   return purge.inTenant(
     tenantId,
     async (em) => (await countWork(em, work)) + (await countAwaited(em, principal)),

@@ -1,8 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
-import { withdraw } from '#domain/capabilities/connections/withdraw-connections.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { cancelWork, countWork, resolveCalls, type WorkOf } from './halt-work.ts';
+import { cancelWork, countWork, resolveCalls, withdrawConnections, type WorkOf } from './halt-work.ts';
 
 /** Rows of one transaction. */
 const pageSize = 100;
@@ -24,11 +22,7 @@ export async function haltSpace(unitOfWork: UnitOfWork, space: SpaceRef): Promis
   while ((await unitOfWork.inTenant(tenantId, (em) => hideCollections(em, space))) === pageSize);
   await cancelWork(unitOfWork, work);
   await resolveCalls(unitOfWork, work);
-  await unitOfWork.inTenant(tenantId, async (em) => {
-    for (const connection of await em.find(Connection, { spaceId, withdrawnAt: null })) {
-      await withdraw(em, connection);
-    }
-  });
+  await withdrawConnections(unitOfWork, tenantId, { spaceId });
   return unitOfWork.inTenant(
     tenantId,
     async (em) => (await countWork(em, work)) + (await countAwaited(em, space)),

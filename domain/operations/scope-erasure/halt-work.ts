@@ -1,4 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { Connection } from '#domain/capabilities/connections/connection.entity.ts';
+import { withdraw } from '#domain/capabilities/connections/withdraw-connections.ts';
 import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { reconcileLostCalls } from '#domain/responses/calls/lost-calls.ts';
@@ -29,7 +31,10 @@ export async function cancelWork(unitOfWork: UnitOfWork, work: WorkOf): Promise<
   );
 }
 
-/** Ends calls that nobody carries out any more: the ledger is erased, but the event of a call that may have taken effect is recorded first. */
+/**
+ * Ends calls that nobody carries out any more: the ledger is erased, but the event of a call that may have taken effect is
+ * recorded first.
+ */
 export async function resolveCalls(unitOfWork: UnitOfWork, work: WorkOf): Promise<void> {
   await eachOf(
     unitOfWork,
@@ -41,6 +46,19 @@ export async function resolveCalls(unitOfWork: UnitOfWork, work: WorkOf): Promis
       if (response !== null) await reconcileLostCalls(em, response);
     },
   );
+}
+
+/** Its tokens are revoked at their authorization servers by the sweep. */
+export async function withdrawConnections(
+  unitOfWork: UnitOfWork,
+  tenantId: string,
+  of: { spaceId: string } | { ownerId: string },
+): Promise<void> {
+  await unitOfWork.inTenant(tenantId, async (em) => {
+    for (const connection of await em.find(Connection, { ...of, withdrawnAt: null })) {
+      await withdraw(em, connection);
+    }
+  });
 }
 
 /** @returns responses that have not ended, and calls whose outcome is to be recorded */
