@@ -112,7 +112,7 @@ export const scopeErasureDefects: readonly Defect[] = [
   {
     name: 'threads that name a deleted project',
     file: 'domain/conversations/threads/read-threads.ts',
-    replace: [["projects.get(thread.projectId ?? '') ?? null", 'thread.projectId ?? null']],
+    replace: [['projects.has(thread.projectId) ?', 'true ?']],
     test: project,
     caughtBy: 'hides a deleted project',
   },

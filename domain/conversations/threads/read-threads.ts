@@ -80,12 +80,11 @@ async function withMappings(ctx: Context, found: readonly FoundThread<Context>[]
   const projects = await livingProjects(ctx, found);
   return found.map((each) => {
     const { thread } = each;
-    const projectId = projects.get(thread.projectId ?? '') ?? null;
     const mapping = mappings.get(thread.id);
     const shown = mapping && visibleTo(readerOf(ctx.caller, each), { holder: thread.id, mapping });
     return {
       thread,
-      projectId,
+      projectId: thread.projectId != null && projects.has(thread.projectId) ? thread.projectId : null,
       piiMapping: shown === undefined || shown.size === 0 ? null : [...shown.values()],
     };
   });
@@ -94,8 +93,8 @@ async function withMappings(ctx: Context, found: readonly FoundThread<Context>[]
 async function livingProjects(
   { em }: Context,
   found: readonly FoundThread<Context>[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlySet<string>> {
   const ids = new Set(found.flatMap(({ thread }) => thread.projectId ?? []));
   const projects = ids.size === 0 ? [] : await em.find(Project, { id: [...ids] }, { fields: ['id'] });
-  return new Map(projects.map(({ id }) => [id, id]));
+  return new Set(projects.map(({ id }) => id));
 }
