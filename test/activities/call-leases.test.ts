@@ -5,7 +5,7 @@ import { newClaimant } from '#domain/responses/calls/call-lease.ts';
 import { claimCall } from '#domain/responses/calls/claim-call.ts';
 import type { CallKey } from '#domain/responses/record/turn-key.ts';
 import { commitCall } from '#domain/responses/calls/commit-call.ts';
-import type { ToolServerGateway } from '#domain/capabilities/tools/tool-server.ts';
+import { calledServer } from '../support/called-server.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { attemptCall, plannedCall } from '../support/planned-call.ts';
@@ -58,16 +58,11 @@ beforeEach(() => {
   effects = 0;
   answers = Promise.resolve();
 });
-const toolServers: ToolServerGateway = {
-  prepare: async () => undefined,
-  endSession: () => Promise.resolve(),
-  discover: () => Promise.resolve({ tools: [], connectionId: null }),
-  call: async () => {
-    effects += 1;
-    await answers;
-    return { kind: 'succeeded', text: 'Paid.' };
-  },
-};
+const toolServers = calledServer(async () => {
+  effects += 1;
+  await answers;
+  return { kind: 'succeeded', text: 'Paid.' };
+});
 
 const planned = () => plannedCall(engine);
 const attempt = (key: CallKey, database?: Database) => attemptCall(engine, toolServers, key, database);

@@ -10,11 +10,8 @@ import { newResponseId } from '#domain/foundation/kernel/ids.ts';
 import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
 import { createResponse } from '#domain/responses/accept/create-response.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
-import {
-  ToolServerFailure,
-  type OutgoingCall,
-  type ToolServerGateway,
-} from '#domain/capabilities/tools/tool-server.ts';
+import { ToolServerFailure, type OutgoingCall } from '#domain/capabilities/tools/tool-server.ts';
+import { calledServer } from '../support/called-server.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, requestOf, type Engine } from '../support/engine.ts';
 import { longTexts } from '../support/long-texts.ts';
@@ -60,16 +57,11 @@ const models: ModelGateway = {
     yield { type: 'finish', reason: 'tool_calls', usage: null };
   },
 };
-const toolServers: ToolServerGateway = {
-  prepare: async () => undefined,
-  endSession: () => Promise.resolve(),
-  discover: () => Promise.resolve({ tools: [], connectionId: null }),
-  call: async (_server, call) => {
-    sent.push({ call, known: [...(await mapping()).keys()] });
-    if (sent.length === 1) throw new ToolServerFailure('unreachable', { sent: true });
-    return { kind: 'succeeded', text: 'Added.' };
-  },
-};
+const toolServers = calledServer(async (_server, call) => {
+  sent.push({ call, known: [...(await mapping()).keys()] });
+  if (sent.length === 1) throw new ToolServerFailure('unreachable', { sent: true });
+  return { kind: 'succeeded', text: 'Added.' };
+});
 
 const inTenant: Engine['database']['unitOfWork']['inTenant'] = (tenantId, work) =>
   engine.database.unitOfWork.inTenant(tenantId, work);

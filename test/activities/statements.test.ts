@@ -12,6 +12,7 @@ import { createOrm } from '#domain/operations/schema/orm.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { createResponse } from '#domain/responses/accept/create-response.ts';
 import type { TurnResult } from '#domain/responses/record/turn-result.ts';
+import { calledServer } from '../support/called-server.ts';
 import { openEngine, requestOf, type Engine } from '../support/engine.ts';
 import { countStatements, type StatementCounter } from '../support/statement-counter.ts';
 import { longTexts } from '../support/long-texts.ts';
@@ -41,12 +42,7 @@ beforeAll(async () => {
   const database = new Database(options);
   const orm = createOrm(options);
   stop = () => Promise.all([database.close(), orm.close(true)]);
-  const toolServers = {
-    prepare: async () => undefined,
-    endSession: () => Promise.resolve(),
-    discover: () => Promise.resolve({ tools: [], connectionId: null }),
-    call: () => Promise.reject(new Error('none')),
-  };
+  const toolServers = calledServer(() => Promise.reject(new Error('none')));
   deps = {
     database,
     unitOfWork: new UnitOfWork(orm),
