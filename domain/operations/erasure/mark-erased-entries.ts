@@ -21,8 +21,12 @@ export async function markErasedEntries(
          and c.relnamespace = 'public'::regnamespace`,
       [`public.${quoted(table)}`],
     );
+    // As the check of a foreign key reads: only an index scan marks entries.
+    await em.execute(
+      `select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan']) name`,
+    );
     for (const { name, column } of referring) {
-      await em.execute(`select from ${quoted(name)} where ${quoted(column)} = ? limit 1`, [tenantId]);
+      await em.execute(`select from ${quoted(name)} where ${quoted(column)} = ?`, [tenantId]);
     }
   });
 }
