@@ -8,7 +8,7 @@ import {
   type DocumentExtractor,
 } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
-import type { Outcome } from '#domain/knowledge/synchronisation/store-batch.ts';
+import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
 import { pause, type OpenRun, type SourceDependencies } from './run-steps.ts';
 
 export interface FetchDependencies extends SourceDependencies {

@@ -1,7 +1,8 @@
 import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments } from '#domain/knowledge/synchronisation/known-documents.ts';
-import { storeBatch, type Outcome, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
+import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
+import { storeBatch, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { fetchDocument, isFetched, type FetchWork } from './fetch-document.ts';
 import type { OpenRun } from './run-steps.ts';
 

@@ -14,6 +14,7 @@ import { ListingState } from './listing-state.ts';
 import { openBeneath, statBeneath } from './open-beneath.ts';
 import { readBounded } from './read-bounded.ts';
 import { manifestName, readManifest } from './readers-manifest.ts';
+import { statAll } from './stat-all.ts';
 
 /** An operation on a folder takes longer only where the file system hangs. */
 const answerMs = 60_000;
@@ -55,25 +56,24 @@ export class FilesystemSource implements Source {
           : new ListingState({ root, folder: this.#folder, cursor, enters });
       // After a failure the same cursor begins with a listing of its own.
       this.#listing = null;
-      const documents = [];
-      for (const segments of await listing.next((segments) => this.#accepts(segments), signal)) {
+      const paths = await listing.next((segments) => this.#accepts(segments), signal);
+      const stats = await statAll(root, paths);
+      const documents = paths.flatMap((segments) => {
+        const file = stats.get(segments);
+        if (file?.isFile() !== true) return [];
         const ref = segments.join('/');
-        const stats = await statBeneath(root, segments).catch((error: unknown) => {
-          if (isAbsent(error)) return null;
-          throw error;
-        });
-        if (stats?.isFile() === true) {
-          documents.push({
+        return [
+          {
             ref,
             name: ref,
-            version: fileVersion(stats),
-            byteSize: Number(stats.size),
+            version: fileVersion(file),
+            byteSize: Number(file.size),
             mediaType: null,
             url: null,
             ...(manifest !== null && { readers: manifest.readersOf(ref) }),
-          });
-        }
-      }
+          },
+        ];
+      });
       this.#listing = listing;
       const { cursor: next, truncated } = listing;
       return { documents, gone: [], next, checkpoint: null, total: null, scope: 'everything', truncated };

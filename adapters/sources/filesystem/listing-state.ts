@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { walkFolder, type Visited, type Walk } from './walk-folder.ts';
 
-const documentsPerPage = 100;
+const documentsPerPage = 500;
 /** So that a page ends soon in folders of which the scope takes little. */
 const visitsPerPage = 20_000;
 

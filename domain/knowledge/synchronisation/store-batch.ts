@@ -1,36 +1,15 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
-import type { KnownDocument } from './known-documents.ts';
+import { markSeen, saysNothingNew } from './mark-seen.ts';
 import { expectWithin } from '#domain/knowledge/connectors/expect-within.ts';
 import { forgetDocuments } from './forget-documents.ts';
+import type { Outcome } from './outcome.ts';
 import { lockRunning, type RunningRun } from './running-run.ts';
-import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
-import { storeDocuments, type ReadContent } from './store-documents.ts';
+import { storeDocuments } from './store-documents.ts';
 import { updateListed } from './update-listed.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { maxSyncErrors, type SyncError } from '#domain/knowledge/connectors/sync-status.ts';
-
-/** What became of a listed document. */
-export type Outcome =
-  | { is: 'unchanged'; listed: ListedDocument; known: KnownDocument; version: string | null }
-  | {
-      is: 'stored';
-      listed: ListedDocument;
-      known: KnownDocument | null;
-      version: string | null;
-      read: ReadContent;
-    }
-  /** Nothing of it is searched. */
-  | {
-      is: 'skipped';
-      listed: ListedDocument;
-      known: KnownDocument | null;
-      version: string | null;
-      code: string;
-    }
-  /** It could not be fetched: what is stored of it stays. */
-  | { is: 'failed'; listed: ListedDocument; known: KnownDocument | null; code: string; message: string };
 
 /** The end of a page, with its last batch. */
 export interface PageEnd {
@@ -71,7 +50,10 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
   if (run.pages !== batch.pages) {
     throw new PageStored();
   }
-  const outcomes = await notStored(em, { connector, run }, batch.outcomes);
+  const seen = batch.outcomes.filter(saysNothingNew);
+  const others = batch.outcomes.filter((outcome) => !saysNothingNew(outcome));
+  const marked = await markSeen(em, { connector, run }, seen);
+  const outcomes = others.length === 0 ? [] : await notStored(em, { connector, run }, others);
   const by = <Is extends Outcome['is']>(is: Is) =>
     outcomes.filter((outcome): outcome is Extract<Outcome, { is: Is }> => outcome.is === is);
   const [stored, skipped, failed, unchanged] = [by('stored'), by('skipped'), by('failed'), by('unchanged')];
@@ -82,11 +64,13 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
     skipped.flatMap(({ known }) => known?.documentId ?? []),
   );
   await updateListed(em, connector, [...unchanged, ...failed]);
-  await saveRows(em, { connector, run }, outcomes, documentIds);
-  run.recordsFetched += outcomes.length;
+  if (outcomes.length > 0) {
+    await saveRows(em, { connector, run }, outcomes, documentIds);
+  }
+  run.recordsFetched += marked + outcomes.length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;
   run.updated += stored.filter(({ known }) => known?.documentId != null).length;
-  run.unchanged += unchanged.length;
+  run.unchanged += marked + unchanged.length;
   run.skipped += skipped.length;
   run.failed += failed.length;
   run.bytes += stored.reduce((sum, { read }) => sum + read.content.byteLength, 0);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fetchPages } from '#activities/connectors/fetch-pages.ts';
+import { finishSync } from '#activities/connectors/finish-sync.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
@@ -24,13 +25,24 @@ async function begun(documents: number) {
     providerSlug: 'memory',
     scopeConfig: { name: 'm' },
   });
-  const { id: runId } = await space.request();
-  const { tenantId } = space.fixture;
-  await world.unitOfWork.inTenant(tenantId, (em) => planRun(em, space.connectorId));
+  const { tenantId, connectorId } = space.ids;
+  const begin = async () => {
+    const { id } = await space.request();
+    await world.unitOfWork.inTenant(tenantId, (em) => planRun(em, connectorId));
+    return id;
+  };
+  let runId = await begin();
   const deps = { unitOfWork: world.unitOfWork, sources, extractor };
-  const attempt = (signal = AbortSignal.timeout(60_000)) =>
-    fetchPages(deps, { tenantId, connectorId: space.connectorId, runId }, signal);
-  return { source, space, attempt };
+  return {
+    source,
+    space,
+    attempt: (signal = AbortSignal.timeout(60_000)) =>
+      fetchPages(deps, { tenantId, connectorId, runId }, signal),
+    async next() {
+      await finishSync(deps, { tenantId, connectorId, runId, end: 'done' });
+      runId = await begin();
+    },
+  };
 }
 
 const all = (documents: number) =>
@@ -67,6 +79,26 @@ it('has stored what it was storing when it ends with its signal, and the next at
   await attempt();
   expect(source.take('fetch').length).toBe(250 - added);
   expect(await space.contents()).toEqual(all(250));
+});
+
+it('counts a document that has not changed once when two attempts mark it, and stores what is new of its listing', async () => {
+  const { source, space, attempt, next } = await begun(600);
+  await attempt();
+  source.take('fetch');
+  await next();
+  const text = 'Document 7 is about word7.';
+  source.put('d7', text, { name: 'renamed.md', version: source.documents.get('d7')!.version });
+  await Promise.all([attempt(), attempt()]);
+  expect(source.take('fetch')).toEqual([]);
+  const [run] = await space.runs();
+  expect(run).toMatchObject({ unchanged: 600, updated: 0, recordsFetched: 600, isListed: true });
+  const { 'd7.md': _, ...others } = all(600);
+  expect(await space.contents()).toEqual({ ...others, 'renamed.md': text });
+  const { rows } = await world.admin.query<{ listing: number; n: number }>(
+    'select listing, count(*)::int as n from source_documents where tenant_id = $1 group by 1',
+    [space.fixture.tenantId],
+  );
+  expect(rows).toEqual([{ listing: run?.listing, n: 600 }]);
 });
 
 it('takes no requests of the host for documents that are left out by their size', async () => {
