@@ -63,6 +63,7 @@ import { createDispatcher, relayPauseMs, startRelay } from './dispatcher.ts';
 import { createInspector } from './inspector.ts';
 import { opaqueFailures } from './interceptors/opaque-failures.ts';
 import { Polling } from './polling.ts';
+import { sdkLogger } from './sdk-logger.ts';
 import { startUpkeep } from './upkeep.ts';
 import { batchOptions, interactiveOptions, synchronisationOptions, upkeepOptions } from './worker-options.ts';
 
@@ -73,17 +74,7 @@ armFailpointFrom(config.PLATFORM_FAILPOINT);
 if (config.EXIT_WITH_PARENT === '1') {
   exitWithParent();
 }
-Runtime.install({
-  logger: {
-    log: () => {},
-    trace: () => {},
-    debug: () => {},
-    info: () => {},
-    warn: (message) => logger.warn({ sdk: message }, 'temporal'),
-    error: (message) => logger.error({ sdk: message }, 'temporal'),
-  },
-  shutdownSignals: [],
-});
+Runtime.install({ logger: sdkLogger(logger), shutdownSignals: [] });
 
 const metrics = createTelemetry();
 const watch = new ConnectionWatch(() => metrics.hungCall({ target: 'postgresql' }));
