@@ -11,6 +11,8 @@ FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production
 # A pool of memory for each of many threads leaves much of it unused, and none of that is given back.
 ENV MALLOC_ARENA_MAX=2
+# Of each thread. V8 lets new objects fill 128 MiB otherwise, whenever many are made at once, and keeps the memory.
+ENV NODE_OPTIONS=--max-semi-space-size=16
 WORKDIR /platform
 COPY --from=dependencies /platform/node_modules node_modules
 COPY . .

@@ -46,9 +46,6 @@ beforeAll(async () => {
   stack = await startStack({
     database,
     env: {
-      ...(process.env['PROF'] === undefined
-        ? {}
-        : { NODE_OPTIONS: '--cpu-prof --cpu-prof-dir=/tmp/hostile/prof --cpu-prof-interval=500' }),
       ...defaultLimits,
       EGRESS_ALLOW: `${new URL(models.url).origin},${attacker.origin}`,
     },
@@ -190,15 +187,6 @@ it(
     const { answers, requests } = await attacker.end();
     const grown = memory.stop().map((highest, at) => highest - idle[at]!);
 
-    console.log(
-      'series',
-      beside
-        .map(
-          ({ sentAt, firstTextAt }) =>
-            `${((sentAt - beside[0]!.sentAt) / 1000).toFixed(1)}:${(firstTextAt - sentAt).toFixed(0)}`,
-        )
-        .join(' '),
-    );
     const slowdown = p95(beside) / p95(alone);
     console.log(
       [

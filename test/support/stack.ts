@@ -94,6 +94,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     DRAIN_SECONDS: '2',
     EXIT_WITH_PARENT: '1',
     MALLOC_ARENA_MAX: '2',
+    NODE_OPTIONS: '--max-semi-space-size=16',
     WORKFLOW_BUNDLE: inject('workflowBundle'),
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
     ...raisedLimits,
