@@ -12,6 +12,7 @@ import { erasureDefects } from './erasure-defects.ts';
 import { scopeErasureDefects } from './scope-erasure-defects.ts';
 import { knowledgeDefects } from './knowledge-defects.ts';
 import { peopleDefects } from './people-defects.ts';
+import { synchronisationDefects } from './synchronisation-defects.ts';
 import { textDefects } from './text-defects.ts';
 import { silenceDefects } from './silence-defects.ts';
 import { toolsDefects } from './tools-defects.ts';
@@ -31,6 +32,7 @@ export const defects: readonly Defect[] = [
   ...scopeErasureDefects,
   ...knowledgeDefects,
   ...peopleDefects,
+  ...synchronisationDefects,
   ...textDefects,
   ...silenceDefects,
   ...toolsDefects,

@@ -38,7 +38,7 @@ async function begun(documents: number) {
     space,
     attempt: (signal = AbortSignal.timeout(60_000)) =>
       fetchPages(deps, { tenantId, connectorId, runId }, signal),
-    async next() {
+    next: async () => {
       await finishSync(deps, { tenantId, connectorId, runId, end: 'done' });
       runId = await begin();
     },
