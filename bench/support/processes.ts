@@ -82,6 +82,9 @@ function start({ entry, env = {}, flags = [] }: LaunchInput, stdio: ['pipe', num
     env: {
       ...Object.fromEntries(passedOn.map((name) => [name, process.env[name]])),
       NODE_ENV: 'production',
+      // As the image and the launcher set them.
+      MALLOC_ARENA_MAX: '2',
+      NODE_OPTIONS: '--max-semi-space-size=16',
       ...env,
     },
     stdio,
