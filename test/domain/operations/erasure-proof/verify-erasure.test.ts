@@ -2,7 +2,6 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProver, verifierEnvironment } from '#adapters/tenant-deletion/create-prover.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { eraseBatch } from '#domain/operations/erasure/erase-batch.ts';
 import { addTables, openErasureWorld, type ErasureWorld } from '../../../support/erasure-world.ts';
 import { connect } from '../../../support/tables.ts';
 import { fillTenant } from '../../../support/tenant-rows.ts';
@@ -41,7 +40,7 @@ describe('the verifier of an erasure', () => {
     for (const step of await world.plan()) {
       // Its rows are the last that refer to the tenant.
       if (step.table === 'notified_periods' || step.table === 'tenants') continue;
-      await eraseBatch(world.roles, tenantId, step, { cursor: null, note: null });
+      await world.eraseStep(step, tenantId);
     }
     const { tables, clean } = await world.verify(tenantId);
     expect(clean).toBe(false);
