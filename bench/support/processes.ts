@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
+import { memorySettings } from '../../bin/launcher/memory-settings.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
 /** The part of the bench's environment that its processes inherit. */
@@ -82,9 +83,7 @@ function start({ entry, env = {}, flags = [] }: LaunchInput, stdio: ['pipe', num
     env: {
       ...Object.fromEntries(passedOn.map((name) => [name, process.env[name]])),
       NODE_ENV: 'production',
-      // As the image and the launcher set them.
-      MALLOC_ARENA_MAX: '2',
-      NODE_OPTIONS: '--max-semi-space-size=16',
+      ...memorySettings,
       ...env,
     },
     stdio,

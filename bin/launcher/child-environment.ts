@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { own } from '#domain/foundation/kernel/own.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { DemoProvider } from './identity-provider.ts';
+import { memorySettings } from './memory-settings.ts';
 import type { Settings } from './settings.ts';
 import { NAMESPACE } from './temporal.ts';
 
@@ -67,11 +68,7 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
     HOST: '127.0.0.1',
     LOG_LEVEL: settings.logLevel,
     EXIT_WITH_PARENT: '1',
-    // One malloc arena for each of many threads leaves much of it unused, and none of that is returned to the
-    // system.
-    MALLOC_ARENA_MAX: '2',
-    // Of each thread. V8 lets new objects fill 128 MiB otherwise, whenever many are made at once, and keeps the memory.
-    NODE_OPTIONS: '--max-semi-space-size=16',
+    ...memorySettings,
     PUBLIC_URL: gatewayUrl(settings),
     EGRESS_ALLOW: egress.filter(Boolean).join(','),
     CONNECTOR_ROOTS: [env['CONNECTOR_ROOTS'], `documentation=${join(data.path, 'documentation')}`]

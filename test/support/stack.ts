@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { inject } from 'vitest';
 import type { Failpoint } from '#domain/foundation/kernel/failpoint.ts';
+import { memorySettings } from '../../bin/launcher/memory-settings.ts';
 import { claimPort } from './free-port.ts';
 import type { TestDatabase } from './database.ts';
 import { raisedLimits } from './raised-limits.ts';
@@ -93,8 +94,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     EMBEDDING_MODEL_PATH: '/nonexistent',
     DRAIN_SECONDS: '2',
     EXIT_WITH_PARENT: '1',
-    MALLOC_ARENA_MAX: '2',
-    NODE_OPTIONS: '--max-semi-space-size=16',
+    ...memorySettings,
     WORKFLOW_BUNDLE: inject('workflowBundle'),
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
     ...raisedLimits,
