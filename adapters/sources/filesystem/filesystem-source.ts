@@ -11,7 +11,7 @@ import { pathFilter, type PathFilter, type PathPatterns } from '../shared/path-f
 import { fileFailure, folderFailure, isAbsent, isForbidden, withinTime } from './file-failure.ts';
 import { fileVersion } from './file-version.ts';
 import { ListingState } from './listing-state.ts';
-import { openBeneath, statBeneath } from './open-beneath.ts';
+import { openBeneath } from './open-beneath.ts';
 import { readBounded } from './read-bounded.ts';
 import { manifestName, readManifest } from './readers-manifest.ts';
 import { statAll } from './stat-all.ts';
@@ -104,12 +104,7 @@ export class FilesystemSource implements Source {
     return this.#run(answerMs, signal, async (root) => {
       await this.#assertFolder(root, signal);
       const segments = this.#segmentsOf(ref);
-      try {
-        return segments !== null && (await statBeneath(root, segments)).isFile();
-      } catch (error) {
-        if (isAbsent(error)) return false;
-        throw error;
-      }
+      return segments !== null && (await statAll(root, [segments])).get(segments)?.isFile() === true;
     });
   }
 

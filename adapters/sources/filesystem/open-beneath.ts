@@ -1,5 +1,5 @@
-import { constants, type BigIntStats } from 'node:fs';
-import { lstat, open, realpath, stat, type FileHandle } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** A folder or file that was reached from its root without following a symbolic link. */
@@ -44,16 +44,6 @@ export async function openBeneath(
     }
   }
   return opened;
-}
-
-/** What stands at the path, if it can be reached. */
-export async function statBeneath(root: string, segments: readonly string[]): Promise<BigIntStats> {
-  const parent = await openBeneath(root, segments.slice(0, -1), 'folder');
-  try {
-    return await lstat(join(parent.path, segments.at(-1) ?? '.'), { bigint: true });
-  } finally {
-    await parent.handle.close();
-  }
 }
 
 function openedAs(handle: FileHandle, path: string): Opened {
