@@ -24,7 +24,7 @@ export function sdkLogger(logger: Logger): SdkLogger {
 }
 
 function about(meta: LogMetadata = {}): LogMetadata {
-  const { error } = meta as { error?: unknown };
+  const error: unknown = meta['error'];
   const failure =
     error instanceof ApplicationFailure ? error.type : error instanceof Error ? error.name : undefined;
   return {

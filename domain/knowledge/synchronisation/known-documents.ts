@@ -22,7 +22,8 @@ export async function knownDocuments(
   refs: readonly string[],
 ): Promise<Map<string, KnownDocument>> {
   const rows = await em.execute<KnownDocument[]>(
-    `select id, ref, document_id as "documentId", name, url, byte_size::float8 as "byteSize", version, content_hash as "contentHash", state, listing
+    `select id, ref, document_id as "documentId", name, url, byte_size::float8 as "byteSize", version,
+       content_hash as "contentHash", state, listing
      from source_documents where tenant_id = ? and connector_id = ?
        and ref in (select jsonb_array_elements_text(?::jsonb))`,
     [connector.tenantId, connector.id, JSON.stringify(refs)],

@@ -53,7 +53,7 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
   const seen = batch.outcomes.filter(saysNothingNew);
   const others = batch.outcomes.filter((outcome) => !saysNothingNew(outcome));
   const marked = await markSeen(em, { connector, run }, seen);
-  const outcomes = others.length === 0 ? [] : await notStored(em, { connector, run }, others);
+  const outcomes = await notStored(em, { connector, run }, others);
   const by = <Is extends Outcome['is']>(is: Is) =>
     outcomes.filter((outcome): outcome is Extract<Outcome, { is: Is }> => outcome.is === is);
   const [stored, skipped, failed, unchanged] = [by('stored'), by('skipped'), by('failed'), by('unchanged')];
@@ -64,9 +64,7 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
     skipped.flatMap(({ known }) => known?.documentId ?? []),
   );
   await updateListed(em, connector, [...unchanged, ...failed]);
-  if (outcomes.length > 0) {
-    await saveRows(em, { connector, run }, outcomes, documentIds);
-  }
+  await saveRows(em, { connector, run }, outcomes, documentIds);
   run.recordsFetched += marked + outcomes.length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;
   run.updated += stored.filter(({ known }) => known?.documentId != null).length;
@@ -90,6 +88,9 @@ async function notStored(
   { connector, run }: RunningRun,
   outcomes: readonly Outcome[],
 ): Promise<Outcome[]> {
+  if (outcomes.length === 0) {
+    return [];
+  }
   const refs = JSON.stringify(outcomes.map(({ listed }) => listed.ref));
   const stored = await em.execute<{ ref: string }[]>(
     `select ref from source_documents where tenant_id = ? and connector_id = ? and listing = ?
@@ -112,6 +113,9 @@ async function saveRows(
   outcomes: readonly Outcome[],
   documentIds: ReadonlyMap<string, string>,
 ): Promise<void> {
+  if (outcomes.length === 0) {
+    return;
+  }
   const rows = outcomes.map((outcome) => {
     const { listed, known } = outcome;
     const isKept = outcome.is === 'unchanged' || outcome.is === 'failed';
