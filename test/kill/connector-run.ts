@@ -64,14 +64,17 @@ async function runOn(
   /** As a client does that gets no answer: a run that is queued already takes it up. */
   const request = (space: ConnectorSpace) =>
     until('A run was not accepted', 60_000, () => space.request(), 250);
+  /** Runs that end before they are struck are followed by others. */
+  const keepRunning = () =>
+    until('No run was under way', 60_000, async () => {
+      if ((await openRuns(query)).length === 0) for (const space of spaces) await request(space);
+      return (await runningRuns(query)).length > 0 ? true : null;
+    });
   const strike = async (kind: ConnectorStruck['kind'], recoveries: Promise<number | null>[]) => {
     try {
-      await until('No run was under way', 60_000, async () => {
-        if ((await openRuns(query)).length === 0) for (const space of spaces) await request(space);
-        return (await runningRuns(query)).length > 0 ? true : null;
-      });
+      await keepRunning();
       await sleep(random() * options.pauseMs);
-      const struck = await strikeConnectors(deployment, fleet, { kind, random });
+      const struck = await strikeConnectors(deployment, fleet, { kind, random, keepRunning });
       run.struck.push(struck);
       const recovery = recoveryOf(deployment, struck).then((ms) => {
         say(`runs went on after ${kind} within ${ms === null ? 'no time' : `${Math.round(ms)} ms`}`);

@@ -19,13 +19,21 @@ const recoveryMs = 120_000;
 /** The number of the proto's enumeration. */
 const started = 2;
 
+interface StrikeInput {
+  kind: ConnectorStrike;
+  random: () => number;
+  /** Resolves when a run is under way. */
+  keepRunning: () => Promise<unknown>;
+}
+
 /** @throws when no worker holds a run in time */
 export async function strikeConnectors(
   deployment: ConnectorDeployment,
   fleet: Fleet,
-  { kind, random }: { kind: ConnectorStrike; random: () => number },
+  { kind, random, keepRunning }: StrikeInput,
 ): Promise<ConnectorStruck> {
   const underWay = () => until('The runs were not read', 30_000, () => runningRuns(deployment.query));
+  await keepRunning();
   if (kind === 'postgres' || kind === 'temporal') {
     const interrupted = await underWay();
     const at = performance.now();
@@ -36,7 +44,10 @@ export async function strikeConnectors(
   const victim =
     kind === 'anywhere'
       ? fleet.ready('worker')[Math.floor(random() * 2)]
-      : await until('A worker that holds a run', holderMs, () => holder(deployment, fleet));
+      : await until('A worker that holds a run', holderMs, async () => {
+          await keepRunning();
+          return holder(deployment, fleet);
+        });
   const interrupted = await underWay();
   const at = performance.now();
   return { kind, signal: await fleet.kill(victim!), at, interrupted };
