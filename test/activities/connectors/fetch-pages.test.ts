@@ -7,16 +7,16 @@ import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts
 import { ConnectorSpace, testProviders } from '#test/support/sources/connector-space.ts';
 import { MemorySource, memoryProvider } from '#test/support/sources/memory-source.ts';
 
-let world: KnowledgeWorld;
+let shared: KnowledgeWorld;
 beforeAll(async () => {
-  world = await openWorld();
+  shared = await openWorld();
 }, 60_000);
-afterAll(() => world.stop());
+afterAll(() => shared.stop());
 
 const extractor = createTextExtractor();
 
 /** A run that has begun over so many documents, all in one page. */
-async function begun(documents: number) {
+async function begun(documents: number, world: KnowledgeWorld = shared) {
   const source = new MemorySource();
   source.pageSize = documents;
   for (let n = 0; n < documents; n += 1) source.put(`d${n}`, `Document ${n} is about word${n}.`);
@@ -54,7 +54,7 @@ it('stores a document once when an attempt that counts as lost goes on beside th
   const { space, attempt } = await begun(250);
   await Promise.all([attempt(), attempt()]);
   expect(await space.contents()).toEqual(all(250));
-  const { rows } = await world.admin.query<{ n: number }>(
+  const { rows } = await shared.admin.query<{ n: number }>(
     'select count(*)::int as n from documents where tenant_id = $1 and collection_id = $2',
     [space.fixture.tenantId, space.collectionId],
   );
@@ -94,7 +94,7 @@ it('counts a document that has not changed once when two attempts mark it, and s
   expect(run).toMatchObject({ unchanged: 600, updated: 0, recordsFetched: 600, isListed: true });
   const { 'd7.md': _, ...others } = all(600);
   expect(await space.contents()).toEqual({ ...others, 'renamed.md': text });
-  const { rows } = await world.admin.query<{ listing: number; n: number }>(
+  const { rows } = await shared.admin.query<{ listing: number; n: number }>(
     'select listing, count(*)::int as n from source_documents where tenant_id = $1 group by 1',
     [space.fixture.tenantId],
   );
@@ -108,9 +108,31 @@ it('takes no requests of the host for documents that are left out by their size'
   expect(await space.runs()).toMatchObject([{ skipped: 600, added: 0 }]);
   expect(source.take('fetch')).toEqual([]);
   // Requests move the time of the next one; of a second without any, half is left.
-  const { rows } = await world.admin.query<{ idle: boolean }>(
+  const { rows } = await shared.admin.query<{ idle: boolean }>(
     `select next_at < clock_timestamp() - interval '0.5 seconds' as idle from source_hosts where tenant_id = $1`,
     [space.fixture.tenantId],
   );
   expect(rows).toEqual([{ idle: true }]);
+});
+
+it('checks that documents exist by their key in a database that was empty before', async () => {
+  const world = await openWorld();
+  try {
+    const { attempt } = await begun(1_000, world);
+    await attempt();
+    const reads = async () => {
+      const { rows } = await world.admin.query<{ byKey: number; others: number }>(
+        `select coalesce(sum(idx_tup_read) filter (where i.indisprimary), 0)::int as "byKey",
+           coalesce(sum(idx_tup_read) filter (where not i.indisprimary), 0)::int as others
+         from pg_stat_user_indexes s join pg_index i using (indexrelid) where s.relname = 'documents'`,
+      );
+      return rows[0]!;
+    };
+    // Sessions report what they have read some time after.
+    await expect.poll(async () => (await reads()).byKey).toBeGreaterThan(1_000);
+    // While there are few, any index may do; each of 2,000 checks would read 500 on average.
+    expect((await reads()).others).toBeLessThan(300_000);
+  } finally {
+    await world.stop();
+  }
 });
