@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sendOver, type Answer } from '../support/gateway.ts';
 import { runPlatform } from '../support/platform-cli.ts';
@@ -91,6 +93,21 @@ describe('a connector over its whole life', () => {
     expect((await send('DELETE', path)).status).toBe(202);
     await gone(path);
     expect(await filenames(collection)).toEqual([]);
+  }, 60_000);
+
+  it('has documents that wait for their vectors, without a warning of the worker at each attempt', async () => {
+    const { path } = await connected();
+    const run = (await send('POST', `${path}/sync`)).body.data.id as string;
+    await followed(`${path}/sync/${run}`);
+    const embedding = stack.temporal.workflow.getHandle(workflowIdOf('embedSpace', world));
+    await expect
+      .poll(async () => (await embedding.describe().catch(() => null))?.raw.pendingActivities?.[0]?.attempt)
+      .toBeGreaterThan(2);
+    const logs = await Promise.all(stack.workers.map(({ log }) => readFile(log, 'utf8')));
+    expect(logs.join('')).toContain('"msg":"embedding model"');
+    expect(logs.join('')).not.toContain('Activity failed');
+    expect((await send('DELETE', path)).status).toBe(202);
+    await gone(path);
   }, 60_000);
 
   it('is synchronised from the terminal, which shows the progress, and leaves its documents on request', async () => {
