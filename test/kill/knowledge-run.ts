@@ -187,8 +187,10 @@ async function watch({ deployment, space, searches }: KnowledgeField, until: Abo
 }
 
 /** Workflows of documents and of spaces that do not end though nothing is left to do. */
-async function runningWorkflows({ stack }: Deployment): Promise<string[]> {
-  const query = `ExecutionStatus = 'Running' and WorkflowType in ('ingestDocument', 'embedSpace')`;
+/** Without those of the world's own space, whose model has no weights here. */
+async function runningWorkflows({ stack, world }: Deployment): Promise<string[]> {
+  const query = `ExecutionStatus = 'Running' and WorkflowType in ('ingestDocument', 'embedSpace')
+    and SpaceId != '${world.spaceId}'`;
   let running: string[] = [];
   await until('', 60_000, async () => {
     running = [];

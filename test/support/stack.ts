@@ -91,7 +91,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     MASTER_KEY: masterKey,
     SWEEP_INTERVAL_SECONDS: '5',
     // No weights unless a test gives some: each process would load them.
-    EMBEDDING_MODEL_PATH: '/nonexistent',
+    EMBEDDING_MODEL_PATH: import.meta.dirname,
     DRAIN_SECONDS: '2',
     EXIT_WITH_PARENT: '1',
     ...memorySettings,
