@@ -65,16 +65,16 @@ async function runOn(
   const request = (space: ConnectorSpace) =>
     until('A run was not accepted', 60_000, () => space.request(), 250);
   /** Runs that end before they are struck are followed by others. */
-  const keepRunning = () =>
+  const ensureRunning = () =>
     until('No run was under way', 60_000, async () => {
       if ((await openRuns(query)).length === 0) for (const space of spaces) await request(space);
       return (await runningRuns(query)).length > 0 ? true : null;
     });
   const strike = async (kind: ConnectorStruck['kind'], recoveries: Promise<number | null>[]) => {
     try {
-      await keepRunning();
+      await ensureRunning();
       await sleep(random() * options.pauseMs);
-      const struck = await strikeConnectors(deployment, fleet, { kind, random, keepRunning });
+      const struck = await strikeConnectors(deployment, fleet, { kind, random, ensureRunning });
       run.struck.push(struck);
       const recovery = recoveryOf(deployment, struck).then((ms) => {
         say(`runs went on after ${kind} within ${ms === null ? 'no time' : `${Math.round(ms)} ms`}`);

@@ -23,17 +23,17 @@ interface StrikeInput {
   kind: ConnectorStrike;
   random: () => number;
   /** Resolves when a run is under way. */
-  keepRunning: () => Promise<unknown>;
+  ensureRunning: () => Promise<unknown>;
 }
 
 /** @throws when no worker holds a run in time */
 export async function strikeConnectors(
   deployment: ConnectorDeployment,
   fleet: Fleet,
-  { kind, random, keepRunning }: StrikeInput,
+  { kind, random, ensureRunning }: StrikeInput,
 ): Promise<ConnectorStruck> {
   const underWay = () => until('The runs were not read', 30_000, () => runningRuns(deployment.query));
-  await keepRunning();
+  await ensureRunning();
   if (kind === 'postgres' || kind === 'temporal') {
     const interrupted = await underWay();
     const at = performance.now();
@@ -45,7 +45,7 @@ export async function strikeConnectors(
     kind === 'anywhere'
       ? fleet.ready('worker')[Math.floor(random() * 2)]
       : await until('A worker that holds a run', holderMs, async () => {
-          await keepRunning();
+          await ensureRunning();
           return holder(deployment, fleet);
         });
   const interrupted = await underWay();
