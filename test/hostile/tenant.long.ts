@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { openSession } from '#domain/identity/sign-in/open-session.ts';
 import { percentile } from '../../bench/support/stats.ts';
+import { realWeights } from '../support/builtin-weights.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sendOver, type Answer } from '../support/gateway.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
@@ -43,10 +45,14 @@ beforeAll(async () => {
     database.unitOfWork,
     manners.map((manner) => scriptedModel(attacker, manner)),
   );
+  // The documents of the hostile tenant are embedded.
+  const weights = await realWeights();
+  if (weights === null) throw new Error('The weights of the builtin model cannot be had.');
   stack = await startStack({
     database,
     env: {
       ...defaultLimits,
+      EMBEDDING_MODEL_PATH: dirname(weights.weights),
       EGRESS_ALLOW: `${new URL(models.url).origin},${attacker.origin}`,
     },
   });
