@@ -80,6 +80,8 @@ export function gatewayConfig(databaseUrl: string, env: Record<string, string> =
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     MASTER_KEY: masterKey,
+    // A folder without weights, whatever the cache holds.
+    EMBEDDING_MODEL_PATH: import.meta.dirname,
     MAX_ACTIVE_RESPONSES_PER_SPACE: '100000',
     ...raisedLimits,
     MAX_FAILED_ATTEMPTS: '100000',
