@@ -801,12 +801,13 @@ describe('the program', () => {
     await change(`status = 'cancelled', step = 'finished', failure = null, ended_at = now()`);
     await admin.end();
     const { err, out, code } = await waited;
-    expect(err.match(/^\w+: |^It waits.+/gm)).toEqual([
-      'scheduled: ',
-      'erasing: ',
+    expect(err.match(/^(scheduled|erasing)\b.*|^It waits.+/gm)).toEqual([
+      'scheduled',
+      'erasing',
       `It waits: erasing fails with timeout since ${at}.`,
     ]);
     expect(out).toMatch(/^status: +cancelled$/m);
+    expect(out).toMatch(/^finished$/m);
     expect(code).toBe(0);
   });
 

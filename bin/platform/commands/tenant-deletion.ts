@@ -15,8 +15,12 @@ const seconds = (given: string): number => {
   return Number(given);
 };
 
+/** A step before the erasure, or after a cancel, counts no rows. */
+const rowsOf = (progress: Deletion['data']['progress']): string =>
+  progress.rows_counted === null && progress.rows_done === 0 ? '' : `: ${progressBar(progress)}`;
+
 const progressOf = ({ progress, failure }: Pick<Deletion['data'], 'progress' | 'failure'>): string[] => [
-  `${progress.step}${progress.table === null ? '' : ` ${progress.table}`}: ${progressBar(progress)}`,
+  `${progress.step}${progress.table === null ? '' : ` ${progress.table}`}${rowsOf(progress)}`,
   ...(failure === null
     ? []
     : [`It waits: ${failure.step} fails with ${failure.reason} since ${failure.at}.`]),
