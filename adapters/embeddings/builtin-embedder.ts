@@ -1,7 +1,7 @@
 import { EmbeddingFailure, type Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
 import { builtinPackage } from './builtin-package.ts';
-import { passageThreads, type Infer, type Inferred } from './inference-threads.ts';
+import { passageProcesses, type Infer, type Inferred } from './inference-pools.ts';
 
 /** The builtin model for one tenant. */
 export function builtinEmbedder(
@@ -31,7 +31,7 @@ export function builtinEmbedder(
           embedded[index] = await infer.passage(tenantId, passagePrefix + text, signal);
         }
       };
-      await Promise.all(Array.from({ length: passageThreads }, work));
+      await Promise.all(Array.from({ length: passageProcesses }, work));
       return {
         vectors: embedded.map(({ vector }) => vector),
         tokens: embedded.reduce((sum, { tokens }) => sum + tokens, 0),

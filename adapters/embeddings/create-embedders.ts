@@ -2,7 +2,7 @@ import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { VendorOptions } from '../models/vendor-gateway.ts';
 import { builtinEmbedder } from './builtin-embedder.ts';
 import type { BuiltinModel } from './builtin-model.ts';
-import { createInferenceThreads } from './inference-threads.ts';
+import { createInference } from './inference-pools.ts';
 import { embeddingDialects } from './vendor-dialects.ts';
 import { vendorEmbedder } from './vendor-embedder.ts';
 import { VendorPauses } from './vendor-pauses.ts';
@@ -14,7 +14,7 @@ export interface EmbedderOptions extends VendorOptions {
 
 /** The embedders of a process, by the rows of models. */
 export function createEmbedders({ builtin, ...options }: EmbedderOptions): Embedders {
-  const infer = createInferenceThreads(builtin);
+  const infer = createInference(builtin);
   const pauses = new VendorPauses();
   const shares = new VendorShares();
   return {

@@ -1,6 +1,6 @@
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
-import { Worker } from 'node:worker_threads';
+import { endWithParent } from '#adapters/process/end-with-parent.ts';
 import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
 import { ExtractionFailure, type ExtractionFault } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { ExtractionMessage, ExtractionRequest } from './extraction-messages.ts';
@@ -13,19 +13,8 @@ const textPart = 200_000;
 const listPart = 1_000;
 /** A document of the maximum length has about 25,000 passages, unless nearly all of it is headings. */
 const maxChunks = 100_000;
-const parentCheckMs = 500;
 
-/** The parent's number: this process must end with it, also while a document keeps its thread busy. */
-const parent = Number(process.argv[2]);
-const watchdog = new Worker(
-  `setInterval(() => { if (process.ppid !== ${parent}) process.kill(process.pid, 'SIGKILL'); }, ${parentCheckMs});`,
-  { eval: true, env: {}, resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 2 } },
-);
-watchdog.unref();
-process.on('disconnect', () => process.exit(0));
-// Signals to the whole group are for the parent, which ends its processes when its work is done.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
-
+endWithParent();
 process.on('message', (request: ExtractionRequest) => {
   void receive(request.byteLength)
     .then((content) => extract({ ...request, content }))

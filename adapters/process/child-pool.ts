@@ -7,6 +7,13 @@ import { residentMbOf, startLimitedChild, type ChildLimits } from './limited-chi
 export interface ChildPoolLimits extends ChildLimits, Pick<FairLimits, 'waitersPerKey' | 'waitMs'> {
   /** Max duration of one task, from its start; the process is killed then. */
   timeoutMs: number;
+  processes?: number;
+  /** Max processes of one key; all but one when not given. */
+  processesPerKey?: number;
+  /** Time after which a process without tasks ends. */
+  idleMs?: number;
+  /** A task that has begun ends by itself, also when its caller leaves: its process is costly to start again. */
+  finishesTasks?: boolean;
 }
 
 /** A task exceeded a limit, and its process was killed. */
@@ -41,9 +48,12 @@ export interface ChildTask<Message, Result> {
   receive(message: Message): { result: Result } | null;
 }
 
-/** Leaves one processor to the event loop, but has at least two processes, so that no key holds all of them. */
-const processes = Math.min(4, Math.max(2, availableParallelism() - 1));
-const idleMs = 30_000;
+const defaults = {
+  /** Leaves one processor to the event loop, but has at least two processes, so that no key holds all of them. */
+  processes: Math.min(4, Math.max(2, availableParallelism() - 1)),
+  idleMs: 30_000,
+  finishesTasks: false,
+};
 const memoryCheckMs = 25;
 /** Bytes written at once: a large write would delay the event loop. */
 const writePart = 1_048_576;
@@ -54,17 +64,17 @@ const writePart = 1_048_576;
  */
 export class ChildPool {
   readonly #module: string;
-  readonly #limits: ChildPoolLimits;
+  readonly #limits: ChildPoolLimits & typeof defaults;
   readonly #turns: FairSemaphore;
   readonly #idle: { child: ChildProcess; timer: NodeJS.Timeout }[] = [];
 
   constructor(module: URL, limits: ChildPoolLimits) {
     this.#module = fileURLToPath(module);
-    this.#limits = limits;
-    const { waitersPerKey, waitMs } = limits;
+    this.#limits = { ...defaults, ...limits };
+    const { processes, processesPerKey = processes - 1, waitersPerKey, waitMs } = this.#limits;
     this.#turns = new FairSemaphore({
       slots: processes,
-      slotsPerKey: processes - 1,
+      slotsPerKey: processesPerKey,
       waitersPerKey,
       waitMs,
     });
@@ -79,18 +89,20 @@ export class ChildPool {
     make: () => Promise<ChildTask<Message, Result>>,
     signal: AbortSignal,
   ): Promise<Result> {
-    return this.#turns.run(key, signal, async () => this.#runNow(await make(), signal));
+    return this.#turns.run(key, signal, async () =>
+      this.#runNow(await make(), this.#limits.finishesTasks ? undefined : signal),
+    );
   }
 
-  async #runNow<Message, Result>(task: ChildTask<Message, Result>, signal: AbortSignal): Promise<Result> {
-    signal.throwIfAborted();
+  async #runNow<Message, Result>(task: ChildTask<Message, Result>, signal?: AbortSignal): Promise<Result> {
+    signal?.throwIfAborted();
     const child = this.#take();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const fail = (reason: unknown) => {
       child.kill('SIGKILL');
       reject(reason);
     };
-    const abort = () => fail(signal.reason);
+    const abort = () => fail(signal?.reason);
     const timer = setTimeout(() => fail(new ChildLimitExceeded('time')), this.#limits.timeoutMs);
     const checks = setInterval(() => {
       void this.#exceedsMemory(child).then((exceeds) => {
@@ -103,7 +115,7 @@ export class ChildPool {
     };
     const lost = (code: number | null, by: NodeJS.Signals | null) => reject(lossOf(code, by));
     const broken = () => fail(new ChildLost(false));
-    signal.addEventListener('abort', abort, { once: true });
+    signal?.addEventListener('abort', abort, { once: true });
     child.on('message', receive).once('exit', lost).once('error', broken);
     try {
       child.send(task.request);
@@ -117,7 +129,7 @@ export class ChildPool {
     } finally {
       clearTimeout(timer);
       clearInterval(checks);
-      signal.removeEventListener('abort', abort);
+      signal?.removeEventListener('abort', abort);
       child.off('message', receive).off('exit', lost).off('error', broken);
     }
   }
@@ -143,7 +155,7 @@ export class ChildPool {
       const at = this.#idle.findIndex((idle) => idle.child === child);
       if (at !== -1) this.#idle.splice(at, 1);
       child.kill('SIGKILL');
-    }, idleMs);
+    }, this.#limits.idleMs);
     timer.unref();
     this.#idle.push({ child, timer });
   }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { residentBytes } from '#test/support/process-memory.ts';
+import { residentBytes, residentBytesOfChildren } from '#test/support/process-memory.ts';
 import { respond } from './caller.ts';
 import { models, type Lab } from './lab.ts';
 
@@ -21,9 +21,12 @@ export async function probe(lab: Lab, work: Promise<unknown>): Promise<number[]>
   return times;
 }
 
-/** Resident megabytes of a process now, and the most since; the process may end before the measurement does. */
+/**
+ * Resident megabytes of a process and its children now, and the most since; the process may end before the measurement
+ * does.
+ */
 export function watchMemory(pid: number): { idleMb: number; end(): { idleMb: number; peakMb: number } } {
-  const read = () => residentBytes(pid) / 1_048_576;
+  const read = () => (residentBytes(pid) + residentBytesOfChildren(pid)) / 1_048_576;
   const idleMb = read();
   let peakMb = idleMb;
   const timer = setInterval(() => {

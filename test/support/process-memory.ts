@@ -1,7 +1,30 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Bytes of memory that a process has resident now. @throws when it has ended */
 export function residentBytes(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) * 1_024;
+}
+
+/** The same of the processes that it has started and that run now. */
+export function residentBytesOfChildren(pid: number): number {
+  return childrenOf(pid).reduce((sum, child) => sum + (ifThere(() => residentBytes(child)) ?? 0), 0);
+}
+
+/** Each thread lists those that it has started. */
+function childrenOf(pid: number): number[] {
+  const threads = ifThere(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  const lists = threads.map((thread) =>
+    ifThere(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')),
+  );
+  return lists.flatMap((list) => (list ?? '').split(' ').filter(Boolean).map(Number));
+}
+
+/** Threads and processes may end while they are looked at. */
+function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }

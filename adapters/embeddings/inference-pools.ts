@@ -1,0 +1,111 @@
+import { availableParallelism } from 'node:os';
+import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
+import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
+import {
+  ChildLimitExceeded,
+  ChildLost,
+  ChildPool,
+  type ChildPoolLimits,
+  type ChildTask,
+} from '../process/child-pool.ts';
+import { ThreadLimitExceeded, ThreadPool, type ThreadPoolOptions } from '../process/thread-pool.ts';
+import type { BuiltinModel } from './builtin-model.ts';
+import { builtinPackage } from './builtin-package.ts';
+import type { InferenceMessage } from './inference-process.ts';
+import type { Inference, InferenceTask } from './inference-thread.ts';
+
+/** Embeds one text at its turn: tenants take turns text by text. */
+export type Infer = (tenantId: string, text: string, signal: AbortSignal) => Promise<Inferred>;
+
+export interface Inferred {
+  vector: Float32Array;
+  tokens: number;
+}
+
+/** Processes for passages: each has the model in memory, and one processor is left to others. */
+export const passageProcesses = Math.min(3, Math.max(1, availableParallelism() - 1));
+
+/** A text takes tens of milliseconds; what hangs in native code is terminated. */
+const shared = { timeoutMs: 60_000, heapMb: 96, idleMs: 60_000, finishesTasks: true };
+
+/** In a session of their own: a nice value alone would leave them as much as PostgreSQL and Temporal have. */
+const forPassages: ChildPoolLimits = {
+  ...shared,
+  residentMb: 1_024,
+  processes: passageProcesses,
+  processesPerKey: passageProcesses,
+  waitersPerKey: 200,
+  waitMs: 60_000,
+};
+
+/** At normal priority and in a thread of its own: somebody waits for the answer. */
+const forQueries: ThreadPoolOptions = {
+  ...shared,
+  threads: 1,
+  threadsPerKey: 1,
+  politeness: 0,
+  waitersPerKey: 20,
+  waitMs: 4_000,
+};
+
+const busyRetryMs = 5_000;
+
+type Run = (tenantId: string, make: () => InferenceTask, signal: AbortSignal) => Promise<InferenceMessage>;
+
+/** Processes that run the builtin model for passages, and a thread of this process that runs it for queries. */
+export function createInference(model: BuiltinModel): Record<'passage' | 'query', Infer> {
+  const processes = new ChildPool(new URL('./inference-process.ts', import.meta.url), forPassages);
+  const threads = new ThreadPool<InferenceTask, Inference>(
+    new URL('./inference-thread.ts', import.meta.url),
+    forQueries,
+  );
+  return {
+    passage: inferBy(model, (tenantId, make, signal) =>
+      processes.run(tenantId, () => Promise.resolve(taskOf(make())), signal),
+    ),
+    query: inferBy(model, (tenantId, make, signal) => threads.run(tenantId, make, signal)),
+  };
+}
+
+function taskOf(request: InferenceTask): ChildTask<InferenceMessage, InferenceMessage> {
+  return {
+    request,
+    bytes: new Uint8Array(),
+    // What arrives is a view of the whole message.
+    receive: (message) => ({
+      result: 'vector' in message ? { ...message, vector: message.vector.slice() } : message,
+    }),
+  };
+}
+
+function inferBy(model: BuiltinModel, run: Run): Infer {
+  return async (tenantId, text, signal) => {
+    const task = () => ({ files: model.files(), text, maxTokens: builtinPackage.maxTokens });
+    const inference = await run(tenantId, task, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw toFailure(error);
+    });
+    signal.throwIfAborted();
+    if ('failed' in inference) {
+      throw new EmbeddingFailure('malformed');
+    }
+    if ('fault' in inference) {
+      model.broken(inference.fault, inference.detail);
+      throw new EmbeddingFailure('unavailable');
+    }
+    model.works();
+    return inference;
+  };
+}
+
+function toFailure(error: unknown): EmbeddingFailure {
+  if (error instanceof EmbeddingFailure) {
+    return error;
+  }
+  if (error instanceof TooBusy) {
+    return new EmbeddingFailure('rate_limited', busyRetryMs);
+  }
+  const isLimit = error instanceof ThreadLimitExceeded || error instanceof ChildLimitExceeded;
+  const isKilled = error instanceof ChildLost && !error.crashed;
+  return new EmbeddingFailure(isLimit || isKilled ? 'unavailable' : 'malformed');
+}
