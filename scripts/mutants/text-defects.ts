@@ -22,7 +22,7 @@ export const textDefects: readonly Defect[] = [
   {
     name: 'one tenant in all threads',
     file: 'adapters/process/child-pool.ts',
-    replace: [['slotsPerKey: processes - 1', 'slotsPerKey: processes']],
+    replace: [['processesPerKey = processes - 1', 'processesPerKey = processes']],
     test: hostileDocuments,
     caughtBy: 'does not delay another tenant',
   },

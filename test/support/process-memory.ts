@@ -11,8 +11,8 @@ export function residentBytesOfChildren(pid: number): number {
   return childrenOf(pid).reduce((sum, child) => sum + (ifThere(() => residentBytes(child)) ?? 0), 0);
 }
 
-/** Each thread lists those that it has started. */
-function childrenOf(pid: number): number[] {
+/** The processes that it has started and that run now: each thread lists its own. */
+export function childrenOf(pid: number): number[] {
   const threads = ifThere(() => readdirSync(`/proc/${pid}/task`)) ?? [];
   const lists = threads.map((thread) =>
     ifThere(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')),

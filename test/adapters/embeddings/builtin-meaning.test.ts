@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { BuiltinModel } from '#adapters/embeddings/builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
 import type { Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import { embeddingModel, readyModel, realWeights } from '../../support/builtin-weights.ts';
+import { childrenOf } from '../../support/process-memory.ts';
 
 const never = new AbortController().signal;
 const weights = await realWeights();
@@ -17,6 +19,11 @@ const embeddersOf = (builtin: BuiltinModel) =>
 
 const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, each, at) => sum + each * b[at]!, 0);
 const bytesOf = (vector: Float32Array) => Buffer.from(vector.buffer).toString('hex');
+
+const inferenceProcesses = () =>
+  childrenOf(process.pid).filter((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('inference-process'),
+  );
 
 describe.skipIf(weights === null)('the builtin model, with its real weights', () => {
   let embedderOf: (tenantId: string) => Embedder;
@@ -75,6 +82,20 @@ describe.skipIf(weights === null)('the builtin model, with its real weights', ()
     const embedder = embeddersOf(await readyModel()).of(embeddingModel({ queryPrefix: '' }));
     return (await embedder.embedQuery(text, never)).vector;
   };
+
+  it('fails as unavailable when its process is killed, and embeds in another one after that', async () => {
+    const embedder = embedderOf('killed');
+    const texts = Array.from(
+      { length: 100 },
+      (_, i) => `Passage ${i} is ${'long and '.repeat(100)}different.`,
+    );
+    const embedding = embedder.embedPassages(texts, never);
+    embedding.catch(() => undefined);
+    await expect.poll(inferenceProcesses).not.toEqual([]);
+    inferenceProcesses().forEach((pid) => process.kill(pid, 'SIGKILL'));
+    await expect(embedding).rejects.toMatchObject({ code: 'unavailable' });
+    expect((await embedder.embedPassages(['Tides follow the moon.'], never)).vectors).toHaveLength(1);
+  });
 
   it('truncates a longer text at its max tokens', async () => {
     const words = Array.from({ length: 700 }, (_, i) => (i % 2 === 0 ? 'river' : 'stone'));
