@@ -186,8 +186,10 @@ async function watch({ deployment, space, searches }: KnowledgeField, until: Abo
   }
 }
 
-/** Workflows of documents and of spaces that do not end though nothing is left to do. */
-/** Without those of the world's own space, whose model has no weights here. */
+/**
+ * Workflows of documents and of spaces that do not end though nothing is left to do; without those of the world's own
+ * space, whose model has no weights here.
+ */
 async function runningWorkflows({ stack, world }: Deployment): Promise<string[]> {
   const query = `ExecutionStatus = 'Running' and WorkflowType in ('ingestDocument', 'embedSpace')
     and SpaceId != '${world.spaceId}'`;

@@ -58,10 +58,7 @@ export async function strays(query: Deployment['query'], space: KnowledgeSpace):
   return rows.map(({ stray }) => stray);
 }
 
-/** Of equally near signs, their order in the table decides which are compared by all components. */
-const chance = 0.005;
-
-/** Searches by meaning alone, whose results in both spaces must have the same scores but for chance. */
+/** Searches by meaning alone, whose results in both spaces must be equal. */
 export async function compareSearches(
   client: KnowledgeClient,
   { disturbed, undisturbed }: { disturbed: KnowledgeSpace; undisturbed: KnowledgeSpace },
@@ -73,13 +70,11 @@ export async function compareSearches(
     const [actual, expected] = await Promise.all(
       [disturbed, undisturbed].map((space) => client.search(space, question, 1)),
     );
-    const scores = (found: typeof actual) => found?.data?.results.map(({ score }) => score) ?? [];
-    const [ours, theirs] = [scores(actual), scores(expected)];
-    const isEqual =
-      ours.length === theirs.length &&
-      ours.every((score, at) => Math.abs(score - (theirs[at] ?? Infinity)) < chance);
-    if (expected?.data?.mode === 'keyword' || theirs.length === 0 || !isEqual)
-      differences.push(`${word}: ${actual?.data?.mode}, ${JSON.stringify([ours, theirs])}`);
+    const scores = (found: typeof actual) =>
+      found?.data?.results.map(({ score, vector_score: vector }) => [score, vector]);
+    const both = [scores(actual), scores(expected)];
+    if (expected?.data?.mode === 'keyword' || !isDeepStrictEqual(both[0], both[1]))
+      differences.push(`${word}: ${actual?.data?.mode}, ${JSON.stringify(both)}`);
   }
   return differences;
 }
