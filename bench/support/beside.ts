@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { residentBytes, residentBytesOfChildren } from '#test/support/process-memory.ts';
+import { residentBytesWithChildren } from '#test/support/process-memory.ts';
 import { respond } from './caller.ts';
 import { models, type Lab } from './lab.ts';
 
@@ -26,7 +26,7 @@ export async function probe(lab: Lab, work: Promise<unknown>): Promise<number[]>
  * does.
  */
 export function watchMemory(pid: number): { idleMb: number; end(): { idleMb: number; peakMb: number } } {
-  const read = () => (residentBytes(pid) + residentBytesOfChildren(pid)) / 1_048_576;
+  const read = () => residentBytesWithChildren(pid) / 1_048_576;
   const idleMb = read();
   let peakMb = idleMb;
   const timer = setInterval(() => {

@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sendOver, type Answer } from '../support/gateway.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { defaultLimits } from '../support/raised-limits.ts';
-import { residentBytes, residentBytesOfChildren } from '../support/process-memory.ts';
+import { residentBytesWithChildren } from '../support/process-memory.ts';
 import { registerProvider } from '../support/sign-in.ts';
 import { startStack, type Stack, type StackProcess } from '../support/stack.ts';
 import { createWorld, scriptedModel, secrets, type World } from '../support/world.ts';
@@ -142,20 +142,13 @@ async function readStages(samples: readonly Moments[]): Promise<Record<Stage, nu
   return read;
 }
 
-interface Highest {
-  own: number;
-  ofChildren: number;
-}
-
-/** Samples the resident memory of the processes every half second, until stopped; in mebibytes. */
-function watchMemory(watched: readonly StackProcess[]): { stop(): Highest[] } {
-  const highest = watched.map(() => ({ own: 0, ofChildren: 0 }));
+/** Samples the resident memory of the processes, with those that they start, every half second, until stopped. */
+function watchMemory(watched: readonly StackProcess[]): { stop(): number[] } {
+  const highest = watched.map(() => 0);
   const look = () =>
     watched.forEach(({ child }, at) => {
-      const found = highest[at]!;
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      found.own = Math.max(found.own, residentBytes(child.pid!) / 2 ** 20);
-      found.ofChildren = Math.max(found.ofChildren, residentBytesOfChildren(child.pid!) / 2 ** 20);
+      if (child.exitCode === null && child.signalCode === null)
+        highest[at] = Math.max(highest[at]!, residentBytesWithChildren(child.pid!));
     });
   look();
   const timer = setInterval(look, 500);
@@ -163,7 +156,7 @@ function watchMemory(watched: readonly StackProcess[]): { stop(): Highest[] } {
     stop: () => {
       clearInterval(timer);
       look();
-      return highest;
+      return highest.map((bytes) => bytes / 2 ** 20);
     },
   };
 }
@@ -198,8 +191,7 @@ it(
     );
     const beside = await sample(seconds);
     const { answers, requests } = await attacker.end();
-    const highest = memory.stop();
-    const grown = highest.map(({ own }, at) => own - idle[at]!.own);
+    const grown = memory.stop().map((highest, at) => highest - idle[at]!);
 
     const slowdown = p95(beside) / p95(alone);
     console.log(
@@ -208,7 +200,7 @@ it(
         compare(await readStages(alone), await readStages(beside)),
         ...processes.map(
           ({ role }, at) =>
-            `${role}: ${idle[at]!.own.toFixed(0)} MiB idle, ${grown[at]!.toFixed(0)} MiB more at most, its processes ${highest[at]!.ofChildren.toFixed(0)} MiB`,
+            `${role}: ${idle[at]!.toFixed(0)} MiB idle, ${grown[at]!.toFixed(0)} MiB more at most`,
         ),
         `answers to the attacks: ${JSON.stringify(answers)}`,
         `requests to the hostile models: ${JSON.stringify(requests)}`,

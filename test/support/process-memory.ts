@@ -6,9 +6,10 @@ export function residentBytes(pid: number): number {
   return Number(kilobytes) * 1_024;
 }
 
-/** The same of the processes that it has started and that run now. */
-export function residentBytesOfChildren(pid: number): number {
-  return childrenOf(pid).reduce((sum, child) => sum + (ifThere(() => residentBytes(child)) ?? 0), 0);
+/** The same with the processes that it has started and that run now. @throws when it has ended */
+export function residentBytesWithChildren(pid: number): number {
+  const ofChildren = childrenOf(pid).map((child) => ifThere(() => residentBytes(child)) ?? 0);
+  return ofChildren.reduce((sum, bytes) => sum + bytes, residentBytes(pid));
 }
 
 /** The processes that it has started and that run now: each thread lists its own. */
