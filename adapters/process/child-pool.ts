@@ -49,7 +49,7 @@ export interface ChildTask<Message, Result> {
 }
 
 const defaults = {
-  /** Leaves one processor to the event loop, but has at least two processes, so that no key holds all of them. */
+  /** Leaves one processor to the event loop, but has at least two processes. */
   processes: Math.min(4, Math.max(2, availableParallelism() - 1)),
   idleMs: 30_000,
   finishesTasks: false,
@@ -59,8 +59,8 @@ const memoryCheckMs = 25;
 const writePart = 1_048_576;
 
 /**
- * Runs tasks in reusable processes with limits of the operating system. Keys take turns, and no key holds every
- * process. A process that exceeds a limit is killed, and the next task gets a new one.
+ * Runs tasks in reusable processes with limits of the operating system. Keys take turns, and by default no key holds
+ * every process. A process that exceeds a limit is killed, and the next task gets a new one.
  */
 export class ChildPool {
   readonly #module: string;
@@ -110,8 +110,12 @@ export class ChildPool {
       });
     }, memoryCheckMs);
     const receive = (message: unknown) => {
-      const end = task.receive(message as Message);
-      if (end !== null) resolve(end.result);
+      try {
+        const end = task.receive(message as Message);
+        if (end !== null) resolve(end.result);
+      } catch (error) {
+        fail(error);
+      }
     };
     const lost = (code: number | null, by: NodeJS.Signals | null) => reject(lossOf(code, by));
     const broken = () => fail(new ChildLost(false));

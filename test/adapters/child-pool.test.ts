@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { ChildPool, type ChildPoolLimits, type ChildTask } from '#adapters/process/child-pool.ts';
+
+const never = new AbortController().signal;
+const limits: ChildPoolLimits = {
+  heapMb: 64,
+  residentMb: 256,
+  timeoutMs: 10_000,
+  waitersPerKey: 20,
+  waitMs: 20_000,
+};
+const standIn = new URL('../support/task-process.ts', import.meta.url);
+const poolOf = (changed: Partial<ChildPoolLimits> = {}, module = standIn) =>
+  new ChildPool(module, { ...limits, ...changed });
+
+interface Answer {
+  pid: number;
+}
+const task = (request: object, receive: ChildTask<Answer, Answer>['receive'] = (result) => ({ result })) =>
+  Promise.resolve({ request, bytes: new Uint8Array(), receive });
+const run = (pool: ChildPool, request: object, key = 'a', signal = never) =>
+  pool.run(key, () => task(request), signal);
+
+describe.runIf(process.platform === 'linux')('a pool of processes', () => {
+  it('gives the next task the process of the one before, and a new one after a failure', async () => {
+    const pool = poolOf();
+    const { pid } = await run(pool, { do: 'answer' });
+    expect(await run(pool, { do: 'answer' })).toEqual({ pid });
+    await expect(run(pool, { do: 'exit' })).rejects.toMatchObject({ name: 'ChildLost' });
+    expect((await run(pool, { do: 'answer' })).pid).not.toBe(pid);
+  });
+
+  it.each([
+    ['SIGKILL', { name: 'ChildLost', crashed: false }],
+    ['SIGSEGV', { name: 'ChildLost', crashed: true }],
+    ['SIGABRT', { name: 'ChildLimitExceeded', limit: 'memory' }],
+  ] as const)('says what %s of a process means', async (signal, meaning) => {
+    await expect(run(poolOf(), { do: 'kill', signal })).rejects.toMatchObject(meaning);
+  });
+
+  it('kills a process that is silent for too long, and takes the next task then', async () => {
+    const pool = poolOf({ processes: 1, processesPerKey: 1, timeoutMs: 1_000 });
+    const silent = run(pool, { do: 'hang' });
+    silent.catch(() => undefined);
+    const behind = run(pool, { do: 'answer' }, 'b');
+    await expect(silent).rejects.toMatchObject({ name: 'ChildLimitExceeded', limit: 'time' });
+    expect(await behind).toEqual({ pid: expect.any(Number) as number });
+  });
+
+  it('fails a task whose answer is not understood, and no other', async () => {
+    const pool = poolOf();
+    const broken = new Error('not understood');
+    const refused = pool.run(
+      'a',
+      () =>
+        task({ do: 'answer' }, () => {
+          throw broken;
+        }),
+      never,
+    );
+    await expect(refused).rejects.toBe(broken);
+    expect(await run(pool, { do: 'answer' })).toEqual({ pid: expect.any(Number) as number });
+  });
+
+  it('fails a task whose module cannot be started', async () => {
+    const missing = new URL('no-such-module.ts', standIn);
+    await expect(run(poolOf({}, missing), { do: 'answer' })).rejects.toMatchObject({ name: 'ChildLost' });
+  });
+
+  it('lets no key hold every process, unless it may', async () => {
+    for (const [processesPerKey, processes] of [
+      [undefined, 1],
+      [2, 2],
+    ] as const) {
+      const pool = poolOf({ processes: 2, ...(processesPerKey === undefined ? {} : { processesPerKey }) });
+      const answers = await Promise.all([1, 2].map(() => run(pool, { do: 'answer', afterMs: 500 })));
+      expect(new Set(answers.map(({ pid }) => pid)).size).toBe(processes);
+    }
+  });
+
+  it.each([
+    [false, 'another'],
+    [true, 'the same'],
+  ])('with finishesTasks %s, the task after a cancelled one gets %s process', async (finishesTasks) => {
+    const pool = poolOf({ processes: 1, processesPerKey: 1, finishesTasks });
+    const { pid } = await run(pool, { do: 'answer' });
+    const stop = new AbortController();
+    const cancelled = run(pool, { do: 'answer', afterMs: 300 }, 'a', stop.signal);
+    cancelled.catch(() => undefined);
+    const next = run(pool, { do: 'answer' });
+    await sleep(100);
+    stop.abort(new Error('enough'));
+    expect((await next).pid === pid).toBe(finishesTasks);
+  });
+
+  it('ends a process that has no task for long', async () => {
+    const pool = poolOf({ idleMs: 200 });
+    const { pid } = await run(pool, { do: 'answer' });
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

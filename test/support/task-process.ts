@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endWithParent } from '#adapters/process/end-with-parent.ts';
+
+/** What a process of a pool is to do with a task. */
+type Request =
+  | { do: 'answer'; afterMs?: number }
+  | { do: 'exit' }
+  | { do: 'hang' }
+  | { do: 'kill'; signal: NodeJS.Signals };
+
+endWithParent();
+process.on('message', (request: Request) => void run(request));
+
+async function run(request: Request): Promise<void> {
+  if (request.do === 'kill') process.kill(process.pid, request.signal);
+  if (request.do === 'exit') process.exit(1);
+  if (request.do === 'hang') for (;;);
+  if (request.do === 'answer') await sleep(request.afterMs ?? 0);
+  process.send?.({ pid: process.pid });
+}
