@@ -118,6 +118,7 @@ const vendor = { ...egress, shares, credential, stored };
 const builtinEmbedding = createBuiltinModel(modelFilesSource(config, process.env), {
   onChange: (state) =>
     logger.info({ embeddingModel: state.is === 'unavailable' ? state.reason : state.is }, 'embedding model'),
+  onProcessLost: (reason) => logger.warn({ reason }, 'a process that embeds passages failed'),
 });
 builtinEmbedding.start();
 const purge = new UnitOfWork(purgeOrm);

@@ -18,6 +18,8 @@ export function builtinEmbedder(
     id: `${builtinPackage.name}/${builtinPackage.files.weights.sha256.slice(0, 16)}`,
     dims: builtinPackage.dims,
     maxTokens: builtinPackage.maxTokens,
+    // Several seconds, when other tenants take turns.
+    passagesPerCall: 16,
     embedQuery: async (text, signal) => {
       checked();
       return infer.query(tenantId, queryPrefix + text, signal);

@@ -15,10 +15,13 @@ export interface BuiltinModelOptions {
   find: (signal: AbortSignal) => Promise<ModelFiles>;
   /** Called at each change of the state. */
   onChange?: (state: BuiltinModelState) => void;
+  /** Called for a process that ended before its result or exceeded a limit, at most once a minute. */
+  onProcessLost?: (reason: string) => void;
   firstPauseMs?: number;
 }
 
 const maxPauseMs = 300_000;
+const lossReportMs = 60_000;
 
 /**
  * The builtin model of a process. What is missing is tried again in the background, with growing pauses, until it is
@@ -30,6 +33,7 @@ export class BuiltinModel {
   #state: BuiltinModelState = { is: 'fetching' };
   #started = false;
   #pauseMs: number;
+  #lossReportedAt = -Infinity;
 
   constructor(options: BuiltinModelOptions) {
     this.#options = options;
@@ -65,6 +69,15 @@ export class BuiltinModel {
   broken(reason: InferenceFault, detail: string): void {
     if (this.#state.is === 'ready') {
       this.#retryAfter({ is: 'unavailable', reason, detail });
+    }
+  }
+
+  /** A process that embeds failed without an answer. Its text is tried again, which alone nobody would see. */
+  processLost(reason: string): void {
+    const now = performance.now();
+    if (now - this.#lossReportedAt >= lossReportMs) {
+      this.#lossReportedAt = now;
+      this.#options.onProcessLost?.(reason);
     }
   }
 

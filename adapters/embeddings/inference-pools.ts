@@ -8,10 +8,10 @@ import {
   type ChildPoolLimits,
   type ChildTask,
 } from '../process/child-pool.ts';
-import { ThreadLimitExceeded, ThreadPool, type ThreadPoolOptions } from '../process/thread-pool.ts';
+import { ThreadPool, type ThreadPoolOptions } from '../process/thread-pool.ts';
 import type { BuiltinModel } from './builtin-model.ts';
 import { builtinPackage } from './builtin-package.ts';
-import type { InferenceMessage } from './inference-process.ts';
+import { disableTelemetry } from './disable-telemetry.ts';
 import type { Inference, InferenceTask } from './inference-thread.ts';
 
 /** Embeds one text at its turn: tenants take turns text by text. */
@@ -25,8 +25,8 @@ export interface Inferred {
 /** Processes for passages: each has the model in memory, and one processor is left to others. */
 export const passageProcesses = Math.min(3, Math.max(1, availableParallelism() - 1));
 
-/** A text takes tens of milliseconds; what hangs in native code is terminated. */
-const shared = { timeoutMs: 60_000, heapMb: 96, idleMs: 60_000, finishesTasks: true };
+/** A text takes tens of milliseconds; what hangs in native code is terminated before the waiting texts give up. */
+const shared = { timeoutMs: 20_000, heapMb: 96, idleMs: 60_000, finishesTasks: true };
 
 /** In a session of their own: a nice value alone would leave them as much as PostgreSQL and Temporal have. */
 const forPassages: ChildPoolLimits = {
@@ -50,24 +50,29 @@ const forQueries: ThreadPoolOptions = {
 
 const busyRetryMs = 5_000;
 
-type Run = (tenantId: string, make: () => InferenceTask, signal: AbortSignal) => Promise<InferenceMessage>;
+type Run = (tenantId: string, make: () => InferenceTask, signal: AbortSignal) => Promise<Inference>;
 
 /** Processes that run the builtin model for passages, and a thread of this process that runs it for queries. */
 export function createInference(model: BuiltinModel): Record<'passage' | 'query', Infer> {
+  // For the thread, whose runtime sees the environment of the process and not the thread's copy.
+  disableTelemetry();
   const processes = new ChildPool(new URL('./inference-process.ts', import.meta.url), forPassages);
   const threads = new ThreadPool<InferenceTask, Inference>(
     new URL('./inference-thread.ts', import.meta.url),
     forQueries,
   );
   return {
-    passage: inferBy(model, (tenantId, make, signal) =>
-      processes.run(tenantId, () => Promise.resolve(taskOf(make())), signal),
+    passage: inferBy(
+      model,
+      onceMore((tenantId, make, signal) =>
+        processes.run(tenantId, () => Promise.resolve(taskOf(make())), signal),
+      ),
     ),
     query: inferBy(model, (tenantId, make, signal) => threads.run(tenantId, make, signal)),
   };
 }
 
-function taskOf(request: InferenceTask): ChildTask<InferenceMessage, InferenceMessage> {
+function taskOf(request: InferenceTask): ChildTask<Inference, Inference> {
   return {
     request,
     bytes: new Uint8Array(),
@@ -78,11 +83,26 @@ function taskOf(request: InferenceTask): ChildTask<InferenceMessage, InferenceMe
   };
 }
 
+/** A process that fails may do so for another reason than its text: another process tries the text. */
+function onceMore(run: Run): Run {
+  return (...task) =>
+    run(...task).catch((error: unknown) => {
+      if (failsByText(error)) return run(...task);
+      throw error;
+    });
+}
+
+/** V8 and C++ abort when memory ends; other crashes are signals of faults. */
+const failsByText = (error: unknown): boolean =>
+  (error instanceof ChildLost && error.crashed) ||
+  (error instanceof ChildLimitExceeded && error.limit === 'memory');
+
 function inferBy(model: BuiltinModel, run: Run): Infer {
   return async (tenantId, text, signal) => {
     const task = () => ({ files: model.files(), text, maxTokens: builtinPackage.maxTokens });
     const inference = await run(tenantId, task, signal).catch((error: unknown) => {
       signal.throwIfAborted();
+      if (error instanceof ChildLost || error instanceof ChildLimitExceeded) model.processLost(error.message);
       throw toFailure(error);
     });
     signal.throwIfAborted();
@@ -92,6 +112,9 @@ function inferBy(model: BuiltinModel, run: Run): Infer {
     if ('fault' in inference) {
       model.broken(inference.fault, inference.detail);
       throw new EmbeddingFailure('unavailable');
+    }
+    if (!isVector(inference.vector)) {
+      throw new EmbeddingFailure('malformed');
     }
     model.works();
     return inference;
@@ -105,7 +128,8 @@ function toFailure(error: unknown): EmbeddingFailure {
   if (error instanceof TooBusy) {
     return new EmbeddingFailure('rate_limited', busyRetryMs);
   }
-  const isLimit = error instanceof ThreadLimitExceeded || error instanceof ChildLimitExceeded;
-  const isKilled = error instanceof ChildLost && !error.crashed;
-  return new EmbeddingFailure(isLimit || isKilled ? 'unavailable' : 'malformed');
+  return new EmbeddingFailure(failsByText(error) ? 'malformed' : 'unavailable');
 }
+
+const isVector = (vector: unknown): boolean =>
+  vector instanceof Float32Array && vector.length === builtinPackage.dims && vector.every(Number.isFinite);

@@ -1,12 +1,9 @@
 import { endWithParent } from '../process/end-with-parent.ts';
-import infer, { type Inference, type InferenceTask } from './inference-thread.ts';
-
-/** `failed`: the model does not take the text. */
-export type InferenceMessage = Inference | { failed: true };
+import { disableTelemetry } from './disable-telemetry.ts';
+import infer, { type InferenceTask } from './inference-thread.ts';
 
 endWithParent();
+disableTelemetry();
 process.on('message', (task: InferenceTask) => {
-  void infer(task)
-    .catch((): InferenceMessage => ({ failed: true }))
-    .then((message) => process.send?.(message));
+  void infer(task).then((inference) => process.send?.(inference));
 });

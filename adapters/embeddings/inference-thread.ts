@@ -13,7 +13,9 @@ export interface InferenceTask {
 export type Inference =
   | { vector: Float32Array; tokens: number }
   /** `detail`: the code or the name of the error, never its text. */
-  | { fault: InferenceFault; detail: string };
+  | { fault: InferenceFault; detail: string }
+  /** The model does not take the text. */
+  | { failed: true };
 
 interface LoadedModel {
   tokenizer: Tokenizer;
@@ -61,7 +63,7 @@ export default async function infer({ files, text, maxTokens }: InferenceTask): 
     if (error instanceof Unloadable) {
       return { fault: error.fault, detail: nameOf(error.cause) };
     }
-    throw error;
+    return { failed: true };
   }
 }
 

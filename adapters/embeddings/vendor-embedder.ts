@@ -48,6 +48,7 @@ export function vendorEmbedder(vendor: VendorEmbedding): Embedder {
     id: `${providerKind}/${providerModel}/${dims}`,
     dims,
     maxTokens,
+    passagesPerCall: 64,
     embedQuery: async (text, signal) => {
       const { vectors, tokens } = await embed([text], 'query', signal);
       const [vector = new Float32Array(dims)] = vectors;

@@ -20,11 +20,25 @@ export const textDefects: readonly Defect[] = [
     caughtBy: 'needs more memory than it may have',
   },
   {
-    name: 'one tenant in all threads',
+    name: 'one tenant in all processes',
     file: 'adapters/process/child-pool.ts',
     replace: [['processesPerKey = processes - 1', 'processesPerKey = processes']],
     test: hostileDocuments,
     caughtBy: 'does not delay another tenant',
+  },
+  {
+    name: 'the runtime of the model reports to its vendor',
+    file: 'adapters/embeddings/disable-telemetry.ts',
+    replace: [["process.env['ORT_DISABLE_TELEMETRY'] = '1';", '']],
+    test: 'test/adapters/embeddings/builtin-meaning.test.ts',
+    caughtBy: 'reports nothing to the vendor of its runtime',
+  },
+  {
+    name: 'a text that crashes the runtime is tried for ever',
+    file: 'adapters/embeddings/inference-pools.ts',
+    replace: [["failsByText(error) ? 'malformed' : 'unavailable'", "'unavailable'"]],
+    test: 'test/adapters/embeddings/builtin-meaning.test.ts',
+    caughtBy: 'once more, and refuses it then',
   },
   {
     name: 'long texts on the event loop',

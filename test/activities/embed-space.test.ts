@@ -32,6 +32,7 @@ function twoModels() {
     id: 'other',
     dims: otherDims,
     maxTokens: 512,
+    passagesPerCall: 64,
     embedQuery: async (text) => ({ vector: short(text), tokens: 1 }),
     embedPassages: async (texts) => {
       other.calls += 1;

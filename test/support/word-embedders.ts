@@ -34,6 +34,7 @@ export function wordEmbedders(): WordEmbedders {
     id: model,
     dims,
     maxTokens: 512,
+    passagesPerCall: 64,
     embedQuery: async (text) => {
       await embedders.before(model);
       return { vector: wordVector(text, dims, model), tokens: 1 };

@@ -19,9 +19,6 @@ export interface DocumentEmbedding {
   isOver: () => boolean;
 }
 
-/** Passages per call of the model, and per transaction that stores vectors. */
-const batchSize = 64;
-
 /**
  * Gives the passages of a document that lack one a vector of a generation, batch by batch. No transaction is open
  * while the model runs; each batch may be repeated.
@@ -37,7 +34,7 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
       ? null
       : await inTransaction((em) => readLists(em, { ...passages, mean }));
   for (let after = -1; ;) {
-    const behind = { after, limit: batchSize };
+    const behind = { after, limit: embedder.passagesPerCall };
     const { batch, reused } = await inTransaction(async (em) => {
       const batch = await passagesToEmbed(em, passages, behind);
       return { batch, reused: batch.length > 0 ? await reuseVectors(em, passages, batch) : new Set() };

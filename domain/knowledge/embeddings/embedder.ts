@@ -7,6 +7,8 @@ export interface Embedder {
   dims: number;
   /** Max tokens of one text; longer texts are truncated. */
   maxTokens: number;
+  /** Passages for one call, whose vectors are stored together: all of them are embedded again when one fails. */
+  passagesPerCall: number;
   /** @throws `EmbeddingFailure`, the signal's reason */
   embedQuery(text: string, signal: AbortSignal): Promise<{ vector: Float32Array; tokens: number }>;
   /** One vector for each text, in their order. @throws `EmbeddingFailure`, the signal's reason */

@@ -15,6 +15,7 @@ export function embedOnce(embedders: Embedders): Embedders {
         id: embedder.id,
         dims: embedder.dims,
         maxTokens: embedder.maxTokens,
+        passagesPerCall: embedder.passagesPerCall,
         embedPassages: (texts, signal) => embedder.embedPassages(texts, signal),
         embedQuery: async (text, signal) => {
           const key = `${model.id} ${text}`;

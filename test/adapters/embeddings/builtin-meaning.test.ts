@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { BuiltinModel } from '#adapters/embeddings/builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
@@ -83,19 +84,56 @@ describe.skipIf(weights === null)('the builtin model, with its real weights', ()
     return (await embedder.embedQuery(text, never)).vector;
   };
 
-  it('fails as unavailable when its process is killed, and embeds in another one after that', async () => {
-    const embedder = embedderOf('killed');
-    const texts = Array.from(
-      { length: 100 },
-      (_, i) => `Passage ${i} is ${'long and '.repeat(100)}different.`,
-    );
-    const embedding = embedder.embedPassages(texts, never);
-    embedding.catch(() => undefined);
-    await expect.poll(inferenceProcesses).not.toEqual([]);
-    inferenceProcesses().forEach((pid) => process.kill(pid, 'SIGKILL'));
-    await expect(embedding).rejects.toMatchObject({ code: 'unavailable' });
-    expect((await embedder.embedPassages(['Tides follow the moon.'], never)).vectors).toHaveLength(1);
+  it.runIf(process.platform === 'linux')('reports nothing to the vendor of its runtime', async () => {
+    const embedder = embedderOf('private');
+    await embedder.embedPassages(['Tides follow the moon.'], never);
+    await embedder.embedQuery('tides', never);
+    // The runtime's log of its reports.
+    const logs = [process.pid, ...inferenceProcesses()].map((pid) => `/tmp/mat-debug-${pid}.log`);
+    expect(logs.length).toBeGreaterThan(1);
+    expect(logs.filter((log) => existsSync(log))).toEqual([]);
   });
+
+  it.runIf(process.platform === 'linux').each([
+    ['a fault', 'SIGSEGV'],
+    ['an abort', 'SIGABRT'],
+  ] as const)('tries a text whose process ended by %s once more, and refuses it then', async (_, signal) => {
+    const text = 'long and '.repeat(400);
+    const embedding = embedderOf('crashed').embedPassages(
+      Array.from({ length: 400 }, (_, i) => `${i} ${text}`),
+      never,
+    );
+    const failures: unknown[] = [];
+    embedding.catch((error: unknown) => failures.push(error));
+    // The first process of the text, and its second.
+    const killed = new Set<number>();
+    while (failures.length === 0) {
+      for (const pid of inferenceProcesses().filter((each) => !killed.has(each))) {
+        process.kill(pid, signal);
+        killed.add(pid);
+      }
+      await sleep(20);
+    }
+    expect(killed.size).toBeGreaterThan(1);
+    await expect(embedding).rejects.toMatchObject({ code: 'malformed' });
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'fails as unavailable when its process is killed, and embeds in another one after that',
+    async () => {
+      const embedder = embedderOf('killed');
+      const texts = Array.from(
+        { length: 100 },
+        (_, i) => `Passage ${i} is ${'long and '.repeat(100)}different.`,
+      );
+      const embedding = embedder.embedPassages(texts, never);
+      embedding.catch(() => undefined);
+      await expect.poll(inferenceProcesses).not.toEqual([]);
+      inferenceProcesses().forEach((pid) => process.kill(pid, 'SIGKILL'));
+      await expect(embedding).rejects.toMatchObject({ code: 'unavailable' });
+      expect((await embedder.embedPassages(['Tides follow the moon.'], never)).vectors).toHaveLength(1);
+    },
+  );
 
   it('truncates a longer text at its max tokens', async () => {
     const words = Array.from({ length: 700 }, (_, i) => (i % 2 === 0 ? 'river' : 'stone'));
