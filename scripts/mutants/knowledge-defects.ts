@@ -102,8 +102,8 @@ export const knowledgeDefects: readonly Defect[] = [
       ],
       [` \${filtered.sql('v.document_id')}\n       order by`, '\n       order by'],
       [
-        '& ?::bit varying) limit ?)',
-        `& ?::bit varying) limit ?) v where true \${filtered.sql('v.document_id')})`,
+        '& ?::bit varying), v.bits limit ?)',
+        `& ?::bit varying), v.bits limit ?) v where true \${filtered.sql('v.document_id')})`,
       ],
       ['      ...filtered.params,\n', ''],
       ['      compared(query),\n', '      compared(query),\n      ...filtered.params,\n'],
@@ -117,6 +117,13 @@ export const knowledgeDefects: readonly Defect[] = [
     replace: [['const heavyShares = [0.65, 0.3];', 'const heavyShares = [1, 1];']],
     test: 'test/domain/knowledge/search/nearest-passages.test.ts',
     caughtBy: 'with fewer different signs than it compares',
+  },
+  {
+    name: 'equally many different signs in the order of the table',
+    file: nearest,
+    replace: [['::bit varying), v.bits limit ?),', '::bit varying) limit ?),']],
+    test: 'test/domain/knowledge/search/nearest-passages.test.ts',
+    caughtBy: 'in whichever order they are stored',
   },
   {
     name: 'filter of a keyword search behind its limit',

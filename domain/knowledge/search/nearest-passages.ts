@@ -46,7 +46,8 @@ const nearLists = 32;
  * the stored components. Vectors of replaced and deleted passages do not exist, so none needs to be filtered out.
  *
  * Signs are compared in the components that weigh most in the question, twice in the heaviest of them: with all signs
- * alike, three times as many cosines find fewer of the nearest.
+ * alike, three times as many cosines find fewer of the nearest. Of passages with as many different signs, the order of
+ * their bits decides, and not that of the table: the same passages are found after each repair or restore.
  *
  * Of many passages, the scan reads the lists of vectors that are nearest to the question. It reads all of them where a
  * filter or the choice of collections leaves too few passages of those lists.
@@ -84,7 +85,7 @@ async function scan(
        where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[])
          ${lists === null ? '' : 'and v.list = any(?::smallint[])'} ${readable.sql} ${filtered.sql('v.document_id')}
        order by bit_count((v.bits # ?::bit varying) & ?::bit varying)
-         + bit_count((v.bits # ?::bit varying) & ?::bit varying) limit ?),
+         + bit_count((v.bits # ?::bit varying) & ?::bit varying), v.bits limit ?),
      sample as materialized (
        select e.vector from chunk_embeddings e where e.tenant_id = ? and e.embedding_id = ?
        order by e.text_hash limit ${sampleSize})
