@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { dequantise, quantise, quantisedSize } from './quantise.ts';
+import { coarseSize, dequantise, quantise } from './quantise.ts';
 
 /**
  * The lists that the vectors of a large generation are divided into: each vector is in the list of its nearest centroid.
@@ -17,17 +17,21 @@ export class VectorLists {
     this.count = centroids.length / dims;
   }
 
-  /** As vectors are stored. */
+  /** As vectors are stored, without the bits of their rounding. */
   toBytes(mean: Float32Array): Buffer {
+    const size = coarseSize(this.#dims);
     return Buffer.concat(
       Array.from({ length: this.count }, (_, list) =>
-        quantise(this.#centroids.subarray(list * this.#dims, (list + 1) * this.#dims), mean),
+        quantise(this.#centroids.subarray(list * this.#dims, (list + 1) * this.#dims), mean).subarray(
+          0,
+          size,
+        ),
       ),
     );
   }
 
   static fromBytes(bytes: Buffer, mean: Float32Array): VectorLists {
-    const size = quantisedSize(mean.length);
+    const size = coarseSize(mean.length);
     const count = bytes.length / size;
     const centroids = new Float32Array(count * mean.length);
     for (let list = 0; list < count; list += 1) {
