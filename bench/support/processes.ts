@@ -86,6 +86,8 @@ function start({ entry, env = {}, flags = [] }: LaunchInput, stdio: ['pipe', num
       ...memorySettings,
       ...env,
     },
+    // A session of its own, as under `npm start`: Linux divides the processors among sessions first.
+    detached: true,
     stdio,
   });
   const exited = once(child, 'exit');

@@ -175,6 +175,8 @@ async function launchProcess(
   const child = spawn(process.execPath, [...flags, entry], {
     cwd: checkout,
     env: { ...env, [portVariable]: String(port) },
+    // A session of its own, as under `npm start`: Linux divides the processors among sessions first.
+    detached: true,
     stdio: ['pipe', opened, opened, ...(armable ? (['ipc'] as const) : [])],
   });
   closeSync(opened);
