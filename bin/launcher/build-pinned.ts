@@ -11,6 +11,8 @@ export interface PinnedProgram {
   /** The folder of the module that pins it. */
   module: string;
   package: string;
+  /** Build tags. */
+  tags?: string;
   /** What the progress says meanwhile. */
   doing: string;
 }
@@ -52,7 +54,15 @@ async function build(
   program: PinnedProgram,
   { target, env, progress, signal }: ObtainTemporal,
 ): Promise<void> {
-  const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', target, program.package];
+  const args = [
+    'build',
+    '-trimpath',
+    '-ldflags=-s -w',
+    `-tags=${program.tags ?? ''}`,
+    '-o',
+    target,
+    program.package,
+  ];
   const work = runHosted(
     {
       command: go,
