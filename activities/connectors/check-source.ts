@@ -5,15 +5,17 @@ import { withSource, type SourceDependencies } from './run-steps.ts';
 
 const maxGroupPages = 1_000;
 
-/** Checks the source at the beginning of a run, and synchronises the members of its groups. */
+/** Checks the source at the beginning of a run, unless its listing does, and synchronises the members of its groups. */
 export async function checkSource(
   deps: SourceDependencies,
   input: SyncConnectorInput,
   signal: AbortSignal,
 ): Promise<void> {
   await withSource(deps, input, async ({ source, pace, tenantId, run }) => {
-    await pace(1, signal);
-    await source.check(signal);
+    if (source.isCheckedByListing !== true) {
+      await pace(1, signal);
+      await source.check(signal);
+    }
     if (source.groups === undefined) {
       return;
     }

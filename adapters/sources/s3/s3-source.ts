@@ -40,6 +40,9 @@ export function s3Source(scope: S3Scope, access: S3Access): Source {
       await client.send(listing, { abortSignal }).catch(failed(abortSignal));
     },
 
+    // A request less for each run: where nothing has changed, the pages of the listing are all that is asked for.
+    isCheckedByListing: true,
+
     list: async ({ cursor }: ListInput, abortSignal): Promise<SourcePage> => {
       const position = readCursor(cursor);
       const listing = new ListObjectsV2Command({

@@ -82,6 +82,8 @@ export interface SourceGroup {
 export interface Source {
   /** Whether address, credential and scope work, in a few requests. */
   check(signal: AbortSignal): Promise<void>;
+  /** The first page of a listing shows all that `check` does: a run begins with it. */
+  readonly isCheckedByListing?: true;
   /** One page, of up to about a thousand documents, fewer where they bring their content. */
   list(input: ListInput, signal: AbortSignal): Promise<SourcePage>;
   fetch(input: FetchInput, signal: AbortSignal): Promise<Fetched>;
