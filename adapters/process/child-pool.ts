@@ -105,9 +105,7 @@ export class ChildPool {
     const abort = () => fail(signal?.reason);
     const timer = setTimeout(() => fail(new ChildLimitExceeded('time')), this.#limits.timeoutMs);
     const checks = setInterval(() => {
-      void this.#exceedsMemory(child).then((exceeds) => {
-        if (exceeds) fail(new ChildLimitExceeded('memory'));
-      });
+      if (this.#exceedsMemory(child)) fail(new ChildLimitExceeded('memory'));
     }, memoryCheckMs);
     const receive = (message: unknown) => {
       try {
@@ -164,8 +162,8 @@ export class ChildPool {
     this.#idle.push({ child, timer });
   }
 
-  async #exceedsMemory({ pid }: ChildProcess): Promise<boolean> {
-    return pid !== undefined && (await residentMbOf(pid)) > this.#limits.residentMb;
+  #exceedsMemory({ pid }: ChildProcess): boolean {
+    return pid !== undefined && residentMbOf(pid) > this.#limits.residentMb;
   }
 }
 

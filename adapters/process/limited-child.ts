@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
 
 export interface ChildLimits {
   heapMb: number;
@@ -57,8 +56,14 @@ export function startLimitedChild(module: string, { heapMb, residentMb }: ChildL
   });
 }
 
-/** Resident memory of a process; 0 when it has ended, or where the system does not show it. */
-export async function residentMbOf(pid: number): Promise<number> {
-  const pages = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '');
-  return (Number(pages.split(' ')[1] ?? 0) * pageKb) / 1_024;
+/**
+ * Resident memory of a process; 0 when it has ended, or where the system does not show it. Read at once: the file is made
+ * in memory, and to wait for it in turns of the event loop took a tenth of a busy worker's time.
+ */
+export function residentMbOf(pid: number): number {
+  try {
+    return (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * pageKb) / 1_024;
+  } catch {
+    return 0;
+  }
 }
