@@ -38,33 +38,32 @@ export function quantise(vector: Float32Array, mean: Float32Array): Buffer {
 
 /** A stored vector in its direction. */
 export function dequantise(bytes: Buffer, mean: Float32Array): Float32Array {
-  const vector = new Float32Array(mean.length);
-  readComponents(bytes, mean, (component, index) => {
-    vector[index] = component;
+  const { components, bits, step, roundedBy, around } = parse(bytes, mean);
+  return around.map((middle, index) => {
+    const isAbove = ((bits[index >> 3] ?? 0) >> (index & 7)) & 1;
+    return middle + step * ((components[index] ?? 0) + roundedBy * (2 * isAbove - 1));
   });
-  return vector;
 }
 
 /**
  * Earlier versions stored vectors without the bits, and before that without a step: those have components of the vector
  * itself.
  */
-function readComponents(
-  bytes: Buffer,
-  mean: Float32Array,
-  take: (component: number, index: number) => void,
-): void {
+function parse(bytes: Buffer, mean: Float32Array) {
   const dims = mean.length;
   const isWhole = bytes.length === dims;
-  const step = isWhole ? 1 : bytes.readFloatLE(dims);
-  const bitsAt = coarseSize(dims);
-  const hasBits = bytes.length > bitsAt;
-  const components = new Int8Array(bytes.buffer, bytes.byteOffset, dims);
-  for (let index = 0; index < dims; index += 1) {
-    const isAbove = ((bytes[bitsAt + (index >> 3)] ?? 0) >> (index & 7)) & 1;
-    const rounded = hasBits ? isAbove / 2 - 0.25 : 0;
-    take((isWhole ? 0 : (mean[index] ?? 0)) + step * ((components[index] ?? 0) + rounded), index);
-  }
+  const hasBits = bytes.length > coarseSize(dims);
+  const { buffer, byteOffset } = bytes;
+  return {
+    components: new Int8Array(buffer, byteOffset, dims),
+    bits: hasBits
+      ? new Uint8Array(buffer, byteOffset + coarseSize(dims), bytes.length - coarseSize(dims))
+      : new Uint8Array(),
+    step: isWhole ? 1 : bytes.readFloatLE(dims),
+    /** In steps. */
+    roundedBy: hasBits ? 0.25 : 0,
+    around: isWhole ? new Float32Array(dims) : mean,
+  };
 }
 
 /** The signs of the components around `mean`, as PostgreSQL writes a bit string. */
@@ -84,12 +83,16 @@ export function heavyBits(vector: Float32Array, mean: Float32Array, share: numbe
 
 /** Cosine of a vector of length 1 with a quantised one. */
 export function similarity(vector: Float32Array, quantised: Buffer, mean: Float32Array): number {
+  const { components, bits, step, roundedBy, around } = parse(quantised, mean);
   let sum = 0;
   let square = 0;
-  readComponents(quantised, mean, (component, index) => {
+  for (let index = 0; index < mean.length; index += 1) {
+    const isAbove = ((bits[index >> 3] ?? 0) >> (index & 7)) & 1;
+    const rounded = (components[index] ?? 0) + roundedBy * (2 * isAbove - 1);
+    const component = (around[index] ?? 0) + step * rounded;
     sum += (vector[index] ?? 0) * component;
     square += component * component;
-  });
+  }
   return square === 0 ? 0 : sum / Math.sqrt(square);
 }
 
