@@ -55,9 +55,13 @@ try {
   const server = await prepareTemplate(postgres.adminUrl);
   const embedders = await cachedEmbedders(join(cache, 'vectors'));
   const embedder = embedders.of();
-  const corpus = await readCorpus(embedder, cache, Number(values.questions));
+  const totals = values.passages.split(',').map(Number);
+  const corpus = await readCorpus(embedder, cache, {
+    maxPassages: Math.max(...totals),
+    maxQuestions: Number(values.questions),
+  });
   say(`${corpus.passages.length} passages and ${corpus.questions.length} questions of public collections`);
-  for (const total of values.passages.split(',').map(Number)) {
+  for (const total of totals) {
     const world = await openWorld({ server });
     const space = await world.addSpace();
     const { inTransaction } = world.access(space);

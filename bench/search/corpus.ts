@@ -11,17 +11,23 @@ export interface Corpus {
 
 const signal = new AbortController().signal;
 
-/** Passages and questions of the public collections that are within reach. */
-export async function readCorpus(embedder: Embedder, cache: string, maxQuestions: number): Promise<Corpus> {
+/**
+ * Passages and questions of the public collections that are within reach; of more passages than `maxPassages` those at
+ * equal distances.
+ */
+export async function readCorpus(
+  embedder: Embedder,
+  cache: string,
+  { maxPassages, maxQuestions }: { maxPassages: number; maxQuestions: number },
+): Promise<Corpus> {
   const corpus: Corpus = { passages: [], questions: [] };
+  const texts: string[] = [];
   for (const source of collectionSources) {
     const collection = await fetchCollection(source, cache);
     for (const { title, text } of collection?.documents ?? []) {
       const section = { heading: title, page: null, anchor: null, start: 0, end: text.length };
       for (const chunk of chunkText({ text, sections: [section] })) {
-        const whole = chunk.heading === null ? chunk.text : `${chunk.heading}\n${chunk.text}`;
-        const [vector] = (await embedder.embedPassages([whole], signal)).vectors;
-        if (vector !== undefined) corpus.passages.push({ text: whole, vector });
+        texts.push(chunk.heading === null ? chunk.text : `${chunk.heading}\n${chunk.text}`);
       }
     }
     const share = Math.ceil(maxQuestions / collectionSources.length);
@@ -31,6 +37,13 @@ export async function readCorpus(embedder: Embedder, cache: string, maxQuestions
       const { text } = asked[Math.floor(n * step)]!;
       corpus.questions.push({ text, vector: (await embedder.embedQuery(text, signal)).vector });
     }
+  }
+  if (texts.length === 0) throw new Error('No public collection is cached or within reach.');
+  const count = Math.min(texts.length, maxPassages);
+  for (let n = 0; n < count; n += 1) {
+    const text = texts[Math.floor((n * texts.length) / count)]!;
+    const [vector] = (await embedder.embedPassages([text], signal)).vectors;
+    if (vector !== undefined) corpus.passages.push({ text, vector });
   }
   return corpus;
 }
