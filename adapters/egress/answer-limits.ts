@@ -98,6 +98,20 @@ export const answerLimits = {
     ...oneDocumentWithin(30_000),
     totalMs: 300_000,
   },
+  /**
+   * The stream on which the source of a connector reports changes. It may be silent for all of its time: a connection
+   * that is dead is found by the operating system. Its reader sets the pace, so bytes and events are few for each second.
+   */
+  change_stream: {
+    maxBytes: 256 * MiB,
+    maxEventBytes: 64 * KiB,
+    maxEventValues: 1_000,
+    maxEvents: null,
+    maxErrorBytes: 64 * KiB,
+    headersMs: 30_000,
+    idleMs: 28_800_000,
+    totalMs: 28_800_000,
+  },
   /** The package of the builtin embedding model, from an address that the operator has chosen. */
   model_files: {
     maxBytes: 64 * MiB,

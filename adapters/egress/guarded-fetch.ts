@@ -9,6 +9,9 @@ interface Network {
   connect: buildConnector.connector;
 }
 
+/** `boundedFetch` limits the silence of a body by its use: the default of five minutes would end streams of changes. */
+const waiting = { bodyTimeout: 0 };
+
 /**
  * The only way for requests to leave the platform. It allows public addresses over https only, except for the exact
  * origins that the operator lists (scheme, host and port). Addresses are checked when dialled, so DNS rebinding gains
@@ -22,6 +25,7 @@ export function createGuardedFetch(
   const connect = network.connect ?? buildConnector({ timeout: 5_000 });
   const resolve = network.resolve ?? createResolve();
   const guarded = new Agent({
+    ...waiting,
     connect: (options, callback) => {
       resolvePublic(resolve, options.hostname, (error, address) => {
         if (error !== null) {
@@ -35,7 +39,7 @@ export function createGuardedFetch(
       });
     },
   });
-  const open = new Agent({ connect: { timeout: 5_000 } });
+  const open = new Agent({ ...waiting, connect: { timeout: 5_000 } });
   const guardedFetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const url = new URL(input instanceof Request ? input.url : input);
     const listed = /^https?:$/.test(url.protocol) && allowed.has(url.origin);

@@ -5,7 +5,7 @@ import {
   type ConnectionSource,
   type UsableConnection,
 } from '#domain/capabilities/connections/connection-source.ts';
-import { SourceFailure, type Source } from '#domain/knowledge/connectors/source.ts';
+import { SourceFailure, type Source, type WatchInput } from '#domain/knowledge/connectors/source.ts';
 
 /** The tokens of the account that is connected to a source, for as long as it is open. */
 export class ConnectedAccount {
@@ -60,6 +60,7 @@ export class ConnectedAccount {
 export function connectedSource(source: Source, account: ConnectedAccount): Source {
   const prepare = source.prepare?.bind(source);
   const groups = source.groups?.bind(source);
+  const watch = source.watch?.bind(source);
   return {
     check: (signal) => account.renewing(() => source.check(signal)),
     list: (input, signal) => account.renewing(() => source.list(input, signal)),
@@ -76,6 +77,11 @@ export function connectedSource(source: Source, account: ConnectedAccount): Sour
       : {
           groups: (cursor: string | null, signal: AbortSignal) =>
             account.renewing(() => groups(cursor, signal)),
+        }),
+    ...(watch === undefined
+      ? {}
+      : {
+          watch: (input: WatchInput, signal: AbortSignal) => account.renewing(() => watch(input, signal)),
         }),
     close: async () => source.close?.(),
   };

@@ -70,6 +70,7 @@ async function accessFor(
   return {
     use,
     fetch: boundedFetch('source', options),
+    stream: boundedFetch('change_stream', options),
     connect: options.connect,
     roots: options.roots,
     credential: opened?.value ?? null,

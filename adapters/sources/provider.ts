@@ -14,6 +14,8 @@ export interface SourceAccess {
    * Never follows a redirect: `shared/follow-redirects.ts` does, with each address checked.
    */
   fetch: typeof globalThis.fetch;
+  /** The same for an event stream on which a server reports changes for hours; see `Source.watch`. */
+  stream: typeof globalThis.fetch;
   /** A TCP connection under the same rules, for protocols other than HTTP; its origin is `<scheme>://host:port`. */
   connect(target: Target): Promise<Socket>;
   /** The opened value of the connector's credential, bound to the origin of `endpoint`; null: it has none. */

@@ -185,6 +185,10 @@ export const connectorProviderRecord = z
       changes: z.enum(['listing', 'request']),
       deletions: z.enum(['source', 'listing', 'never']),
       readers: z.boolean(),
+      push: z.boolean().meta({
+        description:
+          'Whether a change that the source reports begins a run, without waiting for the schedule.',
+      }),
     }),
   })
   .meta({ id: 'ConnectorProvider' });

@@ -34,7 +34,7 @@ export const confluenceProvider = defineProvider<ConfluenceScope>({
   credentialKinds: ['basic', 'bearer'],
   credentialRequired: true,
   connection: confluenceConnection,
-  detects: { changes: 'listing', deletions: 'listing', readers: true },
+  detects: { changes: 'listing', deletions: 'listing', readers: true, push: false },
   endpoint: ({ base_url: base }) => webEndpoint(base),
   open: (scope, access) => new ConfluenceSource(scope, access),
 });

@@ -26,7 +26,7 @@ export const filesystemProvider = defineProvider<z.infer<typeof scope>>({
   scope,
   credentialKinds: [],
   credentialRequired: false,
-  detects: { changes: 'listing', deletions: 'listing', readers: true },
+  detects: { changes: 'listing', deletions: 'listing', readers: true, push: false },
   endpoint: () => ({ host: null, origin: null }),
   open: ({ root, ...folder }, { roots }) => new FilesystemSource(rootOf(roots, root), folder),
 });

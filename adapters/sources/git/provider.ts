@@ -12,7 +12,7 @@ export const gitProvider = defineProvider({
   beta: false,
   credentialKinds: ['basic', 'bearer'],
   credentialRequired: false,
-  detects: { changes: 'listing', deletions: 'source', readers: false },
+  detects: { changes: 'listing', deletions: 'source', readers: false, push: false },
   scope: gitScope,
   endpoint: ({ url }) => webEndpoint(url),
   open: async (scope, access) => {

@@ -31,7 +31,7 @@ export const githubProvider = defineProvider<GithubScope>({
   credentialKinds: ['bearer'],
   credentialRequired: false,
   connection: githubConnection,
-  detects: { changes: 'listing', deletions: 'listing', readers: false },
+  detects: { changes: 'listing', deletions: 'listing', readers: false, push: false },
   endpoint: ({ api_url: url }) => webEndpoint(url),
   open: (scope, access) => new GithubSource(scope, access),
 });

@@ -25,7 +25,7 @@ export const gitlabProvider = defineProvider<GitlabScope>({
   scope: gitlabScope,
   credentialKinds: ['bearer', 'header'],
   credentialRequired: false,
-  detects: { changes: 'request', deletions: 'listing', readers: false },
+  detects: { changes: 'request', deletions: 'listing', readers: false, push: false },
   endpoint: ({ base_url: url }) => webEndpoint(url),
   open: (scope, access) => new GitlabSource(scope, access),
 });

@@ -29,7 +29,7 @@ export const googleDriveProvider = defineProvider<GoogleDriveScope>({
   credentialKinds: ['bearer', 'oauth2_client'],
   credentialRequired: true,
   connection: googleDriveConnection,
-  detects: { changes: 'listing', deletions: 'source', readers: true },
+  detects: { changes: 'listing', deletions: 'source', readers: true, push: false },
   endpoint: ({ api_url: url }) => webEndpoint(url),
   open: (scope, access) => new GoogleDriveSource(scope, access),
 });

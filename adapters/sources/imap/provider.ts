@@ -11,7 +11,7 @@ export const imapProvider = defineProvider({
   scope: imapScope,
   credentialKinds: ['basic'],
   credentialRequired: true,
-  detects: { changes: 'listing', deletions: 'source', readers: false },
+  detects: { changes: 'listing', deletions: 'source', readers: false, push: false },
   endpoint: (scope) => serverEndpoint(scope.tls === 'implicit' ? 'imaps' : 'imap', scope),
   open: async (scope, access) => {
     const { credential } = access;

@@ -5,6 +5,8 @@ import {
   type ListInput,
   type Source,
   type SourcePage,
+  type WatchEnd,
+  type WatchInput,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { answerBytes, toFetched } from './contents.ts';
@@ -13,6 +15,7 @@ import { fromCursor, pageSize, toCursor, toPage, type ListedPage } from './listi
 import { mcpScope, type McpScope } from './scope.ts';
 import { McpSession } from './session.ts';
 import { fitsPatterns } from './uri-patterns.ts';
+import { watchResources } from './watch-resources.ts';
 
 /** A server whose pages have no end, or hold nothing, is not asked for more. */
 const maxAnswers = 2_000;
@@ -25,7 +28,7 @@ export const mcpProvider = defineProvider<McpScope>({
   scope: mcpScope,
   credentialKinds: ['bearer', 'header', 'oauth2_client'],
   credentialRequired: false,
-  detects: { changes: 'request', deletions: 'listing', readers: false },
+  detects: { changes: 'request', deletions: 'listing', readers: false, push: true },
   endpoint: ({ url }) => {
     const { origin, hostname, port, protocol } = new URL(url);
     return { host: `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`, origin };
@@ -35,12 +38,14 @@ export const mcpProvider = defineProvider<McpScope>({
 
 class McpSource implements Source {
   readonly #scope: McpScope;
+  readonly #access: SourceAccess;
   readonly #session: McpSession;
   /** The last answer: pages of it need no other request. */
   #answer: (ListedPage & { cursor: string | null }) | null = null;
 
   constructor(scope: McpScope, access: SourceAccess) {
     this.#scope = scope;
+    this.#access = access;
     this.#session = new McpSession(scope.url, access);
   }
 
@@ -103,6 +108,12 @@ class McpSource implements Source {
     }
     const { kind } = await this.fetch({ ref, version: null, mediaType: null, maxBytes: 1_024 }, signal);
     return kind !== 'gone';
+  }
+
+  watch(input: WatchInput, signal: AbortSignal): Promise<WatchEnd> {
+    const { url, uri_patterns: patterns } = this.#scope;
+    const fits = (uri: string) => fitsPatterns(uri, patterns);
+    return watchResources({ url, access: this.#access, fits }, input, signal);
   }
 
   close(): Promise<void> {

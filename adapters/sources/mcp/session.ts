@@ -1,4 +1,4 @@
-import { Client, type RequestMethod } from '@modelcontextprotocol/client';
+import type { Client, RequestMethod } from '@modelcontextprotocol/client';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { boundedFetch } from '../../egress/bounded-fetch.ts';
 import { EndingTransport } from '../../tools/ending-transport.ts';
@@ -6,6 +6,7 @@ import { watchedFetch, type Wire } from '../../tools/watched-fetch.ts';
 import type { SourceAccess } from '../provider.ts';
 import { authorizationOf } from '../shared/authorization.ts';
 import { statusFailure } from '../shared/http-failure.ts';
+import { createClient } from './client.ts';
 import { failureOf } from './failure.ts';
 import { notingBreak } from './noting-break.ts';
 
@@ -110,14 +111,7 @@ export class McpSession {
     const headers = await authorizationOf(this.#access);
     const fetch: typeof globalThis.fetch = (input, init) => this.#fetch(input, init);
     const watched = watchedFetch({ fetch, briefFetch: fetch, headers, idempotencyKey: null });
-    const client = new Client(
-      { name: 'platform', version: '1' },
-      {
-        capabilities: {},
-        versionNegotiation: { mode: 'auto' },
-        inputRequired: { autoFulfill: false },
-      },
-    );
+    const client = createClient();
     const transport = new EndingTransport(this.#url, { fetch: watched.fetch });
     return { client, transport, wire: watched.rest };
   }

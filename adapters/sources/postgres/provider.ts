@@ -12,7 +12,7 @@ export const postgresProvider = defineProvider({
   scope: postgresScope,
   credentialKinds: ['basic'],
   credentialRequired: true,
-  detects: { changes: 'listing', deletions: 'listing', readers: true },
+  detects: { changes: 'listing', deletions: 'listing', readers: true, push: false },
   endpoint: (scope) => serverEndpoint('postgres', scope),
   open: (scope, access) => {
     const { credential } = access;

@@ -15,7 +15,7 @@ export const rssProvider = defineProvider<z.infer<typeof scope>>({
   scope,
   credentialKinds: [],
   credentialRequired: false,
-  detects: { changes: 'listing', deletions: 'never', readers: false },
+  detects: { changes: 'listing', deletions: 'never', readers: false, push: false },
   endpoint: ({ feed_urls: [first = ''] }) => ({ ...webEndpoint(first), origin: null }),
   open: ({ feed_urls }, access) => new RssSource([...new Set(feed_urls)], access),
 });

@@ -11,7 +11,7 @@ export const s3Provider = defineProvider({
   scope: s3Scope,
   credentialKinds: ['access_key'],
   credentialRequired: true,
-  detects: { changes: 'listing', deletions: 'listing', readers: false },
+  detects: { changes: 'listing', deletions: 'listing', readers: false, push: false },
   endpoint: ({ endpoint }) => webEndpoint(endpoint),
   open: async (scope, { fetch, credential }) => {
     if (credential?.kind !== 'access_key') {

@@ -36,7 +36,7 @@ export const slackProvider = defineProvider<SlackScope>({
   credentialKinds: ['bearer'],
   credentialRequired: true,
   connection: slackConnection,
-  detects: { changes: 'listing', deletions: 'listing', readers: false },
+  detects: { changes: 'listing', deletions: 'listing', readers: false, push: false },
   endpoint: ({ api_url: url }) => webEndpoint(url),
   open: (scope, access) => new SlackSource(scope, access),
 });

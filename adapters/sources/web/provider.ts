@@ -27,7 +27,7 @@ export const webProvider = defineProvider<z.infer<typeof scope>>({
   scope,
   credentialKinds: [],
   credentialRequired: false,
-  detects: { changes: 'request', deletions: 'listing', readers: false },
+  detects: { changes: 'request', deletions: 'listing', readers: false, push: false },
   endpoint: ({ start_urls: [first = ''] }) => ({ ...webEndpoint(first), origin: null }),
   open: (parsed, { fetch }) => new WebSource(parsed, fetch),
 });

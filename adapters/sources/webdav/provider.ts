@@ -12,7 +12,7 @@ export const webdavProvider = defineProvider({
   beta: false,
   credentialKinds: ['basic', 'bearer'],
   credentialRequired: false,
-  detects: { changes: 'listing', deletions: 'listing', readers: false },
+  detects: { changes: 'listing', deletions: 'listing', readers: false, push: false },
   scope: webdavScope,
   endpoint: ({ base_url: baseUrl }) => webEndpoint(baseUrl),
   open: async (scope, access) => {

@@ -23,6 +23,8 @@ export interface ProviderDescription {
     deletions: 'source' | 'listing' | 'never';
     /** Whether it tells who may read a document there. */
     readers: boolean;
+    /** Whether a server that supports it notifies the platform of changes; see `Source.watch`. */
+    push: boolean;
   };
 }
 

@@ -78,6 +78,18 @@ export interface SourceGroup {
   members: readonly string[];
 }
 
+export interface WatchInput {
+  /** Documents that are known: a source that reports changes of single documents is asked for these, as far as it allows. */
+  refs: readonly string[];
+  /** Called when the subscription is established: changes are reported from then on. */
+  onSubscribed: () => void;
+  /** Called for each change that the source reports, at whatever rate that is; says nothing of what has changed. */
+  onChange: () => void;
+}
+
+/** Why a watch ended: the source reports no changes, or it ended the subscription. */
+export type WatchEnd = 'unsupported' | 'closed';
+
 /** An opened source: of one connector, for one slice of work. Every method throws `SourceFailure` and nothing else. */
 export interface Source {
   /** Whether address, credential and scope work, in a few requests. */
@@ -100,6 +112,11 @@ export interface Source {
     cursor: string | null,
     signal: AbortSignal,
   ): Promise<{ groups: SourceGroup[]; next: string | null }>;
+  /**
+   * Subscribes to changes until the source ends the subscription; omitted: it reports none.
+   * @throws SourceFailure, and the signal's reason
+   */
+  watch?(input: WatchInput, signal: AbortSignal): Promise<WatchEnd>;
   /** Ends connections. */
   close?(): Promise<void>;
 }

@@ -277,6 +277,7 @@ function accessTo(server: GitServer, use: SourceAccess['use']): SourceAccess {
     fetch: createGuardedFetch(server.allowedOrigins),
     connect: createGuardedConnect([]),
     credential: null,
+    stream: () => Promise.reject(new Error('It has none.')),
     bearer: () => Promise.reject(new Error('It has none.')),
     roots: new Map(),
   };

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { startRestartable } from './restartable-server.ts';
 
 export type Interference = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
@@ -36,6 +38,11 @@ export async function startHttpFake(
       }),
     );
     response.writeHead(made.status, Object.fromEntries(made.headers));
+    if (made.headers.get('content-type')?.startsWith('text/event-stream') === true && made.body !== null) {
+      response.flushHeaders();
+      await pipeline(Readable.fromWeb(made.body), response).catch(() => {});
+      return;
+    }
     response.end(Buffer.from(await made.arrayBuffer()));
   };
   const { origin, start, stop } = await startRestartable((incoming, response) => {

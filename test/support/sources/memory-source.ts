@@ -7,7 +7,17 @@ import type {
   Source,
   SourceGroup,
   SourcePage,
+  WatchEnd,
+  WatchInput,
 } from '#domain/knowledge/connectors/source.ts';
+
+/** A subscription at a scripted source. */
+export interface HeldWatch {
+  refs: readonly string[];
+  /** Reports a change. */
+  change: () => void;
+  end: (how: WatchEnd) => void;
+}
 
 /** A scripted source: documents in memory, pages of `pageSize`, and what a test puts before each of its answers. */
 export class MemorySource implements Source {
@@ -20,6 +30,8 @@ export class MemorySource implements Source {
   /** Replaces pages. */
   page: ((cursor: string | null, checkpoint: string | null) => SourcePage | null) | null = null;
   readonly requests: string[] = [];
+  /** Subscriptions that are held. */
+  readonly watches = new Set<HeldWatch>();
 
   put(ref: string, text: string, more: Partial<ListedDocument> = {}): void {
     const version = more.version ?? String(Number(this.documents.get(ref)?.version ?? 0) + 1);
@@ -76,6 +88,21 @@ export class MemorySource implements Source {
     return { groups: groups.slice(from, to), next: to < groups.length ? String(to) : null };
   }
 
+  async watch({ refs, onSubscribed, onChange }: WatchInput, signal: AbortSignal): Promise<WatchEnd> {
+    await this.#request('watch', null);
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<WatchEnd>();
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    const held = { refs, change: onChange, end: resolve };
+    this.watches.add(held);
+    onSubscribed();
+    try {
+      return await promise;
+    } finally {
+      this.watches.delete(held);
+    }
+  }
+
   listed(ref: string): ListedDocument {
     return this.#listed(ref);
   }
@@ -98,7 +125,7 @@ export class MemorySource implements Source {
 }
 
 /** The provider `memory`: each scope names one of the given sources; with an origin, it takes a credential or an account for it. */
-export function memoryProvider(sources: ReadonlyMap<string, MemorySource>) {
+export function memoryProvider(sources: ReadonlyMap<string, MemorySource>, { push = false } = {}) {
   return defineProvider({
     slug: 'memory',
     title: 'Memory',
@@ -107,7 +134,7 @@ export function memoryProvider(sources: ReadonlyMap<string, MemorySource>) {
     scope: z.strictObject({ name: z.string(), origin: z.url().optional(), note: z.string().optional() }),
     credentialKinds: ['bearer'],
     credentialRequired: false,
-    detects: { changes: 'listing', deletions: 'listing', readers: true },
+    detects: { changes: 'listing', deletions: 'listing', readers: true, push },
     endpoint: ({ name, origin = null }) => ({ host: name, origin }),
     connection: {
       authorization: ({ origin }) =>

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Cost of reading, in bytes: each line costs more than its text, since it may be an event that is parsed. */
+const cost = { perSecond: 8_192, burst: 65_536, line: 128 };
+const lineFeed = 10;
+
+/**
+ * A response whose body is read at a pace: a server that sends more is slowed down by its connection. `onEnd` is called
+ * when the body has ended for any reason.
+ */
+export function pacedBody(response: Response, signal: AbortSignal, onEnd: () => void): Response {
+  if (response.body === null) {
+    onEnd();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const burstMs = (cost.burst / cost.perSecond) * 1_000;
+  let paidUntil = 0;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        try {
+          const aheadMs = paidUntil - performance.now();
+          if (aheadMs > 0) {
+            await sleep(aheadMs, undefined, { signal });
+          }
+          const { value } = await reader.read();
+          if (value === undefined) {
+            controller.close();
+            onEnd();
+            return;
+          }
+          paidUntil =
+            Math.max(paidUntil, performance.now() - burstMs) + (costOf(value) / cost.perSecond) * 1_000;
+          controller.enqueue(value);
+        } catch (error) {
+          onEnd();
+          throw error;
+        }
+      },
+      cancel: (reason) => {
+        onEnd();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const { status, statusText, headers } = response;
+  return new Response(body, { status, statusText, headers: [...headers] });
+}
+
+function costOf(chunk: Uint8Array): number {
+  const lines = chunk.reduce((count, byte) => (byte === lineFeed ? count + 1 : count), 0);
+  return chunk.byteLength + lines * cost.line;
+}
