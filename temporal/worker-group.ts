@@ -8,10 +8,13 @@ export interface GroupOptions extends Pick<WorkerOptions, 'workflowBundle' | 'in
   address: string;
   namespace: string;
   /** Settings of each queue. */
-  queues: readonly Pick<
+  queues: readonly (Pick<
     WorkerOptions,
     'taskQueue' | 'activities' | 'maxConcurrentActivityTaskExecutions' | 'maxConcurrentWorkflowTaskExecutions'
-  >[];
+  > & {
+    /** The queue has no workflows: none are polled for. */
+    activitiesOnly?: true;
+  })[];
 }
 
 /** The workers of all queues, over one connection. */
@@ -28,12 +31,21 @@ export async function startGroup({
   address,
   namespace,
   queues,
+  workflowBundle,
   ...options
 }: GroupOptions): Promise<WorkerGroup> {
   const connection = await connect(address);
   try {
     const shared = { ...options, ...recoveryOptions, connection, namespace };
-    const workers = await Promise.all(queues.map((queue) => Worker.create({ ...shared, ...queue })));
+    const workers = await Promise.all(
+      queues.map(({ activitiesOnly = false, ...queue }) =>
+        Worker.create({
+          ...shared,
+          ...(activitiesOnly || workflowBundle === undefined ? {} : { workflowBundle }),
+          ...queue,
+        }),
+      ),
+    );
     const ended = runAll(workers, connection);
     ended.catch(() => undefined);
     return {

@@ -37,6 +37,17 @@ export const synchronisationOptions = {
   workflowThreadPoolSize: 1,
 } satisfies Partial<WorkerOptions>;
 
+/**
+ * Watches of sources wait on many slots, and not on those of synchronisation. The queue has no workflows, one poll, and
+ * few heartbeats: a watch costs Temporal a request in ten seconds.
+ */
+export const watchOptions = {
+  maxConcurrentActivityTaskExecutions: 200,
+  maxConcurrentActivityTaskPolls: 1,
+  maxHeartbeatThrottleInterval: '10s',
+  defaultHeartbeatThrottleInterval: '10s',
+} satisfies Partial<WorkerOptions>;
+
 /** A slot for each sweep, so that no sweep waits for another; all share few connections of their own. */
 export const upkeepOptions = {
   maxConcurrentActivityTaskExecutions: 20,

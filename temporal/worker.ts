@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import closeWithGrace from 'close-with-grace';
 import { Runtime } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
+import { createWatchActivities } from '#activities/connectors/create-watch-activities.ts';
 import { createMaintenanceActivities } from '#activities/maintenance/create-maintenance-activities.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
 import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
@@ -65,7 +66,13 @@ import { opaqueFailures } from './interceptors/opaque-failures.ts';
 import { Polling } from './polling.ts';
 import { sdkLogger } from './sdk-logger.ts';
 import { startUpkeep } from './upkeep.ts';
-import { batchOptions, interactiveOptions, synchronisationOptions, upkeepOptions } from './worker-options.ts';
+import {
+  batchOptions,
+  interactiveOptions,
+  synchronisationOptions,
+  upkeepOptions,
+  watchOptions,
+} from './worker-options.ts';
 
 limitHeapGrowth();
 const config = parseWorkerConfig(process.env);
@@ -126,6 +133,14 @@ const anchors = fileAnchors(config.ANCHOR_FILE);
 if (config.DATABASE_VERIFIER_URL === undefined) {
   logger.warn('DATABASE_VERIFIER_URL is not set: no deletion of a tenant erases anything');
 }
+const sources = createSourceProviders({
+  ...egress,
+  connect: createGuardedConnect(config.EGRESS_ALLOW),
+  roots: namedRoots(config.CONNECTOR_ROOTS),
+  openCredential: openStored,
+  stored,
+  connections,
+});
 const activities = createActivities({
   database,
   unitOfWork,
@@ -148,14 +163,7 @@ const activities = createActivities({
     pressure,
   }),
   extractor: createTextExtractor(),
-  sources: createSourceProviders({
-    ...egress,
-    connect: createGuardedConnect(config.EGRESS_ALLOW),
-    roots: namedRoots(config.CONNECTOR_ROOTS),
-    openCredential: openStored,
-    stored,
-    connections,
-  }),
+  sources,
   embedders: createEmbedders({ ...vendor, builtin: builtinEmbedding }),
   publicUrl: config.PUBLIC_URL,
   toolServers: createToolServers({
@@ -202,6 +210,12 @@ const polling = new Polling({
       { ...interactiveOptions, activities, taskQueue: taskQueues.interactive },
       { ...batchOptions, activities, taskQueue: taskQueues.batch },
       { ...synchronisationOptions, activities, taskQueue: taskQueues.synchronisation },
+      {
+        ...watchOptions,
+        activities: createWatchActivities({ unitOfWork, sources }),
+        taskQueue: taskQueues.watches,
+        activitiesOnly: true,
+      },
       {
         ...upkeepOptions,
         activities: createMaintenanceActivities(upkeepDependencies),

@@ -22,12 +22,12 @@ export type ConnectorDependencies = FetchDependencies;
 const purgeMs = 20_000;
 
 export function createConnectorActivities(deps: ConnectorDependencies) {
-  const { unitOfWork } = deps;
+  const { unitOfWork, sources } = deps;
   return {
     planRun: ({ tenantId, connectorId }: RunConnectorInput): Promise<Plan> =>
       unitOfWork.inTenant(tenantId, async (em) => {
         await reportStale(em, connectorId);
-        return planRun(em, connectorId);
+        return planRun(em, connectorId, (slug) => sources.find(slug)?.detects.push === true);
       }),
     checkSource: (input: SyncConnectorInput) => keepAlive(({ signal }) => checkSource(deps, input, signal)),
     fetchPages: (input: SyncConnectorInput) => keepAlive(({ signal }) => fetchPages(deps, input, signal)),

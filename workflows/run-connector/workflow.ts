@@ -7,10 +7,12 @@ import {
   executeChild,
   isCancellation,
   log,
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
   sleep,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
@@ -25,16 +27,20 @@ import {
   syncRequestedSignal,
   type RunConnectorInput,
 } from './messages.ts';
+import { SourceWatch } from './source-watch.ts';
 
 const activities = proxyActivities<Activities>(connectorStep);
 /** Pause after a run that could not be begun, or that was ended from outside. */
 const faultPause = '10s';
 /** Timers of a workflow have a limit; a longer wait is planned once more. */
 const maxWaitMs = 86_400_000;
+/** A run that holds a watch goes on with it; without one it continues as a new run at this length of its history. */
+const maxEvents = 1_000;
 
 /**
  * The actor of a connector. The rows say what is to be done; signals say that they have changed. It runs one
- * synchronisation at a time, and continues as a new run after each, so that a new version of it takes over soon.
+ * synchronisation at a time, and continues as a new run after each, so that a new version of it takes over soon. A
+ * source that can be watched is watched beside that: its watch outlasts synchronisations, and the run with it.
  */
 export async function runConnector(input: RunConnectorInput): Promise<void> {
   let isWoken = false;
@@ -43,8 +49,12 @@ export async function runConnector(input: RunConnectorInput): Promise<void> {
   const wake = () => {
     isWoken = true;
   };
+  const watch = new SourceWatch(input, wake);
   setHandler(syncRequestedSignal, wake);
-  setHandler(configChangedSignal, wake);
+  setHandler(configChangedSignal, () => {
+    watch.resume();
+    wake();
+  });
   setHandler(deletedSignal, wake);
   setHandler(cancelRunSignal, (runId) => {
     isWoken = true;
@@ -58,9 +68,11 @@ export async function runConnector(input: RunConnectorInput): Promise<void> {
     plan = await activities.planRun.executeWithOptions({ summary: 'what is next' }, [input]);
     switch (plan.is) {
       case 'ended':
+        watch.end();
         setCurrentDetails('The connector is deleted.');
         return;
       case 'deleting':
+        watch.end();
         setCurrentDetails('Deleting the connector with its documents.');
         await purge(input);
         return;
@@ -71,17 +83,32 @@ export async function runConnector(input: RunConnectorInput): Promise<void> {
         running = { runId, scope };
         await scope.run(() => synchronise(input, runId)).catch(ignoreCancel);
         running = null;
-        await continueAsNew<typeof runConnector>(input);
+        if (!watch.isHeld || workflowInfo().continueAsNewSuggested) {
+          await continueAsNew<typeof runConnector>(watch.inputOfNext());
+        }
         break;
       }
-      case 'waiting':
-        setCurrentDetails(describeWait(plan));
-        if (plan.waitMs === null) {
-          await condition(() => isWoken);
-        } else {
-          await condition(() => isWoken, Math.min(plan.waitMs + 1_000, maxWaitMs));
+      case 'waiting': {
+        // A plan of a newer version may be in the history of this run's earlier version.
+        const isWatched = plan.watch === true && patched('watches-its-source');
+        if (isWatched && !watch.isHeld && workflowInfo().historyLength > maxEvents) {
+          await continueAsNew<typeof runConnector>(watch.inputOfNext());
         }
+        const pauseMs = isWatched ? watch.begin() : watch.end();
+        setCurrentDetails([describeWait(plan), ...watch.describe()].join(' '));
+        await wait([plan.waitMs, pauseMs], () => isWoken);
+      }
     }
+  }
+}
+
+/** Waits for a message, or for the first of the times, which are in milliseconds from now; null: none. */
+async function wait(times: readonly (number | null)[], isWoken: () => boolean): Promise<void> {
+  const waitMs = Math.min(...times.map((ms) => ms ?? Infinity));
+  if (waitMs === Infinity) {
+    await condition(isWoken);
+  } else {
+    await condition(isWoken, Math.min(waitMs + 1_000, maxWaitMs));
   }
 }
 

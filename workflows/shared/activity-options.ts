@@ -83,6 +83,16 @@ export const sourceStep = {
   retry: { initialInterval: '1s', backoffCoefficient: 2.5, maximumInterval: '2m', maximumAttempts: 8 },
 } satisfies ActivityOptions;
 
+/**
+ * A watch of a source waits for hours and does nothing, so its heartbeats are few. A lost one begins again on another
+ * worker; what the source refuses is a result.
+ */
+export const sourceWatch = {
+  heartbeatTimeout: '30s',
+  startToCloseTimeout: '8h',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+} satisfies ActivityOptions;
+
 /** Tool discovery. An unreachable server is a result; a failure here is one of infrastructure. */
 export const toolServer = {
   heartbeatTimeout: '5s',

@@ -25,6 +25,14 @@ export interface EmbedSpaceInput {
 export interface RunConnectorInput {
   tenantId: string;
   connectorId: string;
+  /** For an actor that continues as a new run: when its source may be watched again, and watches that failed in a row. */
+  watch?: WatchPause;
+}
+
+export interface WatchPause {
+  /** Milliseconds since the epoch. */
+  until: number;
+  failures: number;
 }
 
 export interface SyncConnectorInput {

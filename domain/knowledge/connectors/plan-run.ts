@@ -15,8 +15,8 @@ export type Plan =
   /** Its documents are to be deleted, then the connector. */
   | { is: 'deleting' }
   | { is: 'run'; runId: string }
-  /** Null: until a message comes. */
-  | { is: 'waiting'; status: Connector['status']; waitMs: number | null };
+  /** `waitMs` null: until a message comes. `watch`: the source may report changes meanwhile. */
+  | { is: 'waiting'; status: Connector['status']; waitMs: number | null; watch?: true };
 
 /** How long after its time a connector may be looked at before the sweep takes its actor to be lost. */
 const graceSeconds = 300;
@@ -24,8 +24,13 @@ const graceSeconds = 300;
 /**
  * What a connector's actor does next. Begins the queued run, or that of the schedule; a run that is running already is
  * taken up again. Repeating it changes nothing.
+ * @param reportsChanges whether sources of a provider can be watched
  */
-export async function planRun(em: EntityManager, connectorId: string): Promise<Plan> {
+export async function planRun(
+  em: EntityManager,
+  connectorId: string,
+  reportsChanges: (providerSlug: string) => boolean = () => false,
+): Promise<Plan> {
   const connector = await em.findOne(
     Connector,
     { id: connectorId },
@@ -63,11 +68,12 @@ export async function planRun(em: EntityManager, connectorId: string): Promise<P
   }
   const waitMs = due === null ? null : due.getTime() - now.getTime();
   await expectWithin(em, connector, waitMs === null ? null : Math.ceil(waitMs / 1_000) + graceSeconds);
-  return { is: 'waiting', status: connector.status, waitMs };
+  const isWatched = connector.status === 'active' && reportsChanges(connector.providerSlug);
+  return { is: 'waiting', status: connector.status, waitMs, ...(isWatched && { watch: true }) };
 }
 
 /** Its deletion can be cancelled, which wakes the connectors. */
-async function isToBeDeleted(em: EntityManager, tenantId: string): Promise<boolean> {
+export async function isToBeDeleted(em: EntityManager, tenantId: string): Promise<boolean> {
   const [row] = await em.execute<{ status: string }[]>('select status from tenants where tenant_id = ?', [
     tenantId,
   ]);

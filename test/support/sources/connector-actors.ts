@@ -1,5 +1,8 @@
 import { expect } from 'vitest';
 import type { WorkflowHandle } from '@temporalio/client';
+import { createWatchActivities } from '#activities/connectors/create-watch-activities.ts';
+import type { WatchLimits } from '#activities/connectors/watch-source.ts';
+import { watchQueueOf } from '#domain/foundation/durable/task-queues.ts';
 import { createConnectorActivities } from '#activities/connectors/create-connector-activities.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { providers } from '#adapters/sources/providers.ts';
@@ -37,6 +40,8 @@ export class ConnectorActors {
   readonly worker: WorkflowWorker;
   readonly #memory: Map<string, MemorySource>;
   readonly #providers: ReachableProviders;
+  /** Workers for watches. */
+  readonly watchers: WorkflowWorker[] = [];
 
   private constructor(
     world: KnowledgeWorld,
@@ -49,19 +54,39 @@ export class ConnectorActors {
     this.#providers = parts.reachable;
   }
 
-  static async open(): Promise<ConnectorActors> {
+  /** @param watch limits of watches, for sources that report changes; omitted: none does */
+  static async open({ watch }: { watch?: Partial<WatchLimits> } = {}): Promise<ConnectorActors> {
     const world = await openWorld();
     const memory = new Map<string, MemorySource>();
-    const reachable = new ReachableProviders(world, [memoryProvider(memory), ...providers]);
+    const reachable = new ReachableProviders(world, [
+      memoryProvider(memory, { push: watch !== undefined }),
+      ...providers,
+    ]);
     const { sources } = reachable;
     const extractor = createTextExtractor();
     const worker = await startWorkflowWorker(
       createConnectorActivities({ unitOfWork: world.unitOfWork, sources, extractor }),
     );
-    return new ConnectorActors(world, worker, { memory, reachable });
+    const actors = new ConnectorActors(world, worker, { memory, reachable });
+    if (watch !== undefined) {
+      await actors.startWatches(watch);
+    }
+    return actors;
+  }
+
+  /** Starts a worker for watches. */
+  async startWatches(limits: Partial<WatchLimits>): Promise<WorkflowWorker> {
+    const deps = { unitOfWork: this.world.unitOfWork, sources: this.#providers.sources };
+    const started = await startWorkflowWorker(createWatchActivities(deps, limits), {
+      taskQueue: watchQueueOf(this.worker.taskQueue),
+      shutdownGraceTime: '1s',
+    });
+    this.watchers.push(started);
+    return started;
   }
 
   async stop(): Promise<void> {
+    await Promise.all(this.watchers.map((watcher) => watcher.stop().catch(() => undefined)));
     await this.worker.stop();
     await this.world.stop();
   }

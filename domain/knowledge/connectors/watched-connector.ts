@@ -1,0 +1,38 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { SourceDocument } from './source-document.entity.ts';
+
+/** What a watch of a connector's source depends on. */
+export interface WatchState {
+  /** Scope and credential with its version: with another one the watch begins again. */
+  source: string;
+  /** Changes with each run that ended well, which may have found new documents. */
+  synced: string;
+}
+
+/** Documents whose changes a source may be asked to report. */
+const maxRefs = 1_000;
+
+/** The state of a connector whose source may be watched, in one query; null: it is not active, or gone. */
+export async function readWatchState(em: EntityManager, connectorId: string): Promise<WatchState | null> {
+  const [row] = await em.execute<WatchState[]>(
+    `select jsonb_build_array(c.scope_config, c.credential_id, k.version, c.client_credential_id)::text as source,
+       coalesce(c.last_synced_at::text, '') as synced
+     from connectors c
+     join tenants t on t.tenant_id = c.tenant_id and t.status not in ('deletion_scheduled', 'deleting')
+     join collections l on l.tenant_id = c.tenant_id and l.id = c.collection_id and l.deleted_at is null
+     left join credentials k on k.tenant_id = c.tenant_id and k.id = c.credential_id
+     where c.id = ? and c.status = 'active'`,
+    [connectorId],
+  );
+  return row ?? null;
+}
+
+/** References of the documents that were known first. */
+export async function watchedRefs(em: EntityManager, connectorId: string): Promise<string[]> {
+  const found = await em.find(
+    SourceDocument,
+    { connectorId, state: 'stored' },
+    { fields: ['ref'], orderBy: { createdAt: 'asc', id: 'asc' }, limit: maxRefs },
+  );
+  return found.map(({ ref }) => ref);
+}

@@ -1,0 +1,267 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { WatchPlaces } from '#activities/connectors/watch-places.ts';
+import { watchSource, type WatchLimits } from '#activities/connectors/watch-source.ts';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { WatchSourceResult } from '#workflows/run-connector/messages.ts';
+import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { ConnectorSpace, testProviders } from '#test/support/sources/connector-space.ts';
+import { MemorySource, memoryProvider } from '#test/support/sources/memory-source.ts';
+
+let world: KnowledgeWorld;
+beforeAll(async () => {
+  world = await openWorld();
+}, 60_000);
+afterAll(() => world.stop());
+
+const quick: WatchLimits = {
+  watchMs: 60_000,
+  checkMs: 50,
+  debounceMs: 20,
+  pace: { change: { runs: 2, withinMs: 3_000 }, gap: { runs: 1, withinMs: 60_000 } },
+  minHeldMs: 300,
+  perTenant: 2,
+};
+
+describe('a watch of a source', () => {
+  const stops: AbortController[] = [];
+  afterEach(() => {
+    for (const stop of stops.splice(0)) stop.abort(new Error('stopped'));
+  });
+
+  /** An active connector of a scripted source, with watches that share places. */
+  async function served(limits: Partial<WatchLimits> = {}) {
+    const source = new MemorySource();
+    const catalogue = testProviders([memoryProvider(new Map([['m', source]]), { push: true })]);
+    const sources = { ...catalogue, open: () => Promise.resolve(source) };
+    const space = await ConnectorSpace.create(world, sources, {
+      providerSlug: 'memory',
+      scopeConfig: { name: 'm' },
+    });
+    const run = (sql: string, ...values: unknown[]) =>
+      world.admin.query(sql, [space.connectorId, ...values]).then(() => undefined);
+    await run(`update connectors set status = 'active' where id = $1`);
+    const all = { ...quick, ...limits };
+    const deps = {
+      unitOfWork: world.unitOfWork,
+      sources,
+      limits: all,
+      places: new WatchPlaces(all.perTenant),
+    };
+    const watch = () => {
+      const stop = new AbortController();
+      stops.push(stop);
+      const end = watchSource(deps, space.ids, stop.signal);
+      end.catch(() => undefined);
+      return { end, stop: () => stop.abort(new Error('stopped')) };
+    };
+    return {
+      source,
+      space,
+      run,
+      watch,
+      held: async (count = 1) => {
+        await expect.poll(() => source.watches.size, { timeout: 10_000, interval: 10 }).toBe(count);
+        return [...source.watches].at(-1)!;
+      },
+      /** Ends what is queued, as a run would. */
+      finish: () =>
+        run(`update sync_runs set status = 'completed', completed_at = now() where connector_id = $1`),
+      /** Runs that reports have begun. */
+      reported: async () => (await space.runs()).filter(({ trigger }) => trigger === 'webhook').length,
+    };
+  }
+  const soon = { timeout: 8_000, interval: 20 };
+
+  it('queues an incremental run after its beginning, and one for a change, and wakes the actor', async () => {
+    const { space, watch, held, finish, reported } = await served();
+    watch();
+    const { change } = await held();
+    await expect.poll(reported, soon).toBe(1);
+    expect(await space.runs()).toMatchObject([
+      { trigger: 'webhook', mode: 'incremental', status: 'queued', createdBy: null },
+    ]);
+    await finish();
+    change();
+    await expect.poll(reported, soon).toBe(2);
+    const [run] = await space.runs();
+    const { rows } = await world.admin.query<{ payload: object }>(
+      'select payload from outbox where workflow_id = $1 order by id desc limit 1',
+      [`connector/${space.ids.tenantId}/${space.connectorId}`],
+    );
+    expect(rows).toMatchObject([{ payload: { signal: 'syncRequested', args: [run!.id] } }]);
+  });
+
+  it('leaves it to a queued run', async () => {
+    const { space, watch, held, reported } = await served();
+    await space.request();
+    watch();
+    const { change } = await held();
+    change();
+    await sleep(300);
+    expect(await reported()).toBe(0);
+    expect(await space.runs()).toHaveLength(1);
+  });
+
+  it('queues two runs within its pace however many changes are reported, and the last change has one', async () => {
+    const { watch, held, finish, reported } = await served();
+    watch();
+    const { change } = await held();
+    const flood = setInterval(() => {
+      for (let n = 0; n < 1_000; n += 1) change();
+    }, 5);
+    const ending = setInterval(() => void finish(), 50);
+    await sleep(2_000);
+    expect(await reported()).toBe(2);
+    clearInterval(flood);
+    // The pace of 3 s from the first run on: the rest of the flood is one run.
+    await expect.poll(reported, soon).toBe(3);
+    await sleep(1_000);
+    expect(await reported()).toBe(3);
+    clearInterval(ending);
+  });
+
+  it.each([
+    ['paused', `update connectors set status = 'paused' where id = $1`],
+    ['gone', `delete from connectors where id = $1`],
+    [
+      'of a tenant that is to be deleted',
+      `update tenants t set status = 'deletion_scheduled' from connectors c where c.id = $1 and t.tenant_id = c.tenant_id`,
+    ],
+    [
+      'of a deleted collection',
+      `update collections l set deleted_at = now() from connectors c where c.id = $1 and l.id = c.collection_id`,
+    ],
+  ])('ends when the connector is %s', async (_, change) => {
+    const { run, watch, held } = await served();
+    const { end } = watch();
+    await held();
+    await run(change);
+    expect(await end).toMatchObject({ is: 'ended' });
+    await held(0);
+  });
+
+  it('begins again with another scope', async () => {
+    const { source, run, watch, held } = await served();
+    watch();
+    const first = await held();
+    await run(`update connectors set scope_config = '{"name":"m","note":"x"}' where id = $1`);
+    await expect.poll(() => [...source.watches][0] ?? first, soon).not.toBe(first);
+    expect(source.watches.size).toBe(1);
+  });
+
+  it('begins again with another credential, and with one that is rotated', async () => {
+    const { source, run, watch, held } = await served();
+    watch();
+    const first = await held();
+    const credential = `insert into credentials (tenant_id, id, name, kind, origin, sealed_value, created_by)
+      select tenant_id, id, 'C', 'bearer', 'https://a.example', 'x', principal_id from connectors where id = $1`;
+    await run(credential);
+    await run('update connectors set credential_id = id where id = $1');
+    await expect.poll(() => [...source.watches][0] ?? first, soon).not.toBe(first);
+    const second = await held();
+    await run('update credentials set last_used_at = now() where id = $1');
+    await sleep(300);
+    expect(source.watches.has(second)).toBe(true);
+    await run('update credentials set version = version + 1 where id = $1');
+    await expect.poll(() => [...source.watches][0] ?? second, soon).not.toBe(second);
+  });
+
+  it('begins again with documents that a run has found, and with no other run', async () => {
+    const { source, run, watch, held } = await served();
+    watch();
+    const first = await held();
+    expect(first.refs).toEqual([]);
+    await run('update connectors set last_synced_at = now() where id = $1');
+    await sleep(300);
+    expect(source.watches.has(first)).toBe(true);
+    await run(`insert into source_documents (tenant_id, id, connector_id, ref, name, state, listing)
+      select tenant_id, uuidv7(), id, 'a:1', 'a', 'stored', 1 from connectors where id = $1`);
+    await run(`update connectors set last_synced_at = now() + interval '1 s' where id = $1`);
+    await expect.poll(() => [...source.watches][0]?.refs, soon).toEqual(['a:1']);
+  });
+
+  it('ends when its time is over', async () => {
+    const { watch, held } = await served({ watchMs: 3_000 });
+    const { end } = watch();
+    await held();
+    expect(await end).toEqual({ is: 'expired', wasHeld: true });
+  });
+
+  it('says that a source reports no changes', async () => {
+    const { watch, held } = await served();
+    const { end } = watch();
+    (await held()).end('unsupported');
+    expect(await end).toMatchObject({ is: 'unsupported' });
+  });
+
+  it('fails where the source refuses, and where it ends each subscription soon', async () => {
+    const { source, space, watch, held } = await served();
+    source.before = () => {
+      throw new SourceFailure('auth_failed', 'It refuses.');
+    };
+    expect(await watch().end).toEqual({ is: 'failed', wasHeld: false });
+    // A long wait for the refusal is no subscription.
+    source.before = async () => {
+      await sleep(quick.minHeldMs + 100);
+      throw new SourceFailure('source_unreachable', 'It is silent.');
+    };
+    expect(await watch().end).toEqual({ is: 'failed', wasHeld: false });
+    source.before = () => {};
+    const { end } = watch();
+    (await held()).end('closed');
+    expect(await end).toEqual({ is: 'failed', wasHeld: false });
+    expect(await space.read()).toMatchObject({ status: 'active', failedRuns: 0 });
+  });
+
+  it('subscribes again after a stream that was cut, with one run for all of these gaps', async () => {
+    const { source, watch, held, finish, reported } = await served();
+    const { end } = watch();
+    for (let cuts = 0; cuts < 3; cuts += 1) {
+      const each = await held();
+      await sleep(400);
+      each.end('closed');
+      await expect.poll(() => source.watches.has(each), soon).toBe(false);
+      await finish();
+    }
+    await held();
+    await sleep(300);
+    expect(await reported()).toBe(1);
+    source.before = () => {
+      throw new SourceFailure('source_unreachable', 'It is away.');
+    };
+    (await held()).end('closed');
+    const result: WatchSourceResult = await end;
+    expect(result).toEqual({ is: 'failed', wasHeld: true });
+  });
+
+  it('has a run queued for a change that was reported just before the end', async () => {
+    const { watch, held, finish, reported } = await served({ debounceMs: 5_000 });
+    const { end } = watch();
+    const { change, end: close } = await held();
+    await finish();
+    change();
+    close('closed');
+    await end;
+    expect(await reported()).toBe(1);
+  });
+
+  it('gives a tenant a part of the places of a worker', async () => {
+    const { watch, held } = await served();
+    const first = watch();
+    watch();
+    await held(2);
+    expect(await watch().end).toEqual({ is: 'crowded', wasHeld: false });
+    first.stop();
+    await expect(first.end).rejects.toThrow('stopped');
+    await held(1);
+    watch();
+    await held(2);
+    const places = new WatchPlaces(1);
+    expect([places.take('a'), places.take('a'), places.take('b')]).toEqual([
+      expect.any(Function),
+      null,
+      expect.any(Function),
+    ]);
+  });
+});
