@@ -12,6 +12,7 @@ import { holderOf } from '../support/holder.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { followResponse } from '../support/sse-recorder.ts';
 import { addOperator } from '../support/operators.ts';
+import { startMcpSource, type McpSourceServer } from '../support/sources/mcp-server.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { addUsers } from '../support/notification-world.ts';
@@ -66,6 +67,7 @@ describe('histories of real runs', () => {
   let box: ToolServer;
   let receiver: TraceReceiver;
   let vectors: EmbeddingServer;
+  let resources: McpSourceServer;
   let anchors: string;
   let folder: string;
   /** Everything that Temporal stores of a run and shows in its UI, by scenario. */
@@ -86,7 +88,14 @@ describe('histories of real runs', () => {
     await admin.query('update tenants set name = $1', [canaries.tenant]);
     await admin.query('update principals set name = $1, email = $2', [canaries.person, canaries.email]);
     await admin.end();
-    const origins = [new URL(models.url).origin, box.origin, receiver.origin, vectors.origin];
+    resources = await startMcpSource({ subscribe: true, listChanged: true });
+    const origins = [
+      new URL(models.url).origin,
+      box.origin,
+      receiver.origin,
+      vectors.origin,
+      resources.origin,
+    ];
     anchors = mkdtempSync(join(tmpdir(), 'anchors-'));
     folder = mkdtempSync(join(tmpdir(), 'histories-'));
     const env = {
@@ -105,6 +114,7 @@ describe('histories of real runs', () => {
     await box?.stop();
     await receiver?.stop();
     await vectors?.stop();
+    await resources?.close();
     await database?.drop();
     rmSync(anchors, { recursive: true, force: true });
     rmSync(folder, { recursive: true, force: true });
@@ -339,6 +349,51 @@ describe('histories of real runs', () => {
     expect(new Set(activitiesOf(actor).map(({ name }) => name))).toEqual(new Set(['planRun']));
   });
 
+  it('of a connector whose source is watched', async () => {
+    const { id: collectionId } = await call<{ id: string }>('/collections', { name: 'Server' });
+    await resources.put(`${canaries.filename}.md`, `# Tides\n\n${canaries.document}`);
+    const { origin, value: secret } = resources.credential!;
+    const { kind, ...value } = secret;
+    const { id: credentialId } = await call<{ id: string }>('/credentials', {
+      name: 'Server',
+      kind,
+      origin,
+      value,
+    });
+    const connectors = `/collections/${collectionId}/connectors`;
+    const { id } = await call<{ id: string }>(connectors, {
+      provider_slug: 'mcp',
+      scope_config: resources.scopeConfig,
+      sync_schedule: null,
+      credential_id: credentialId,
+    });
+    const finished = (count: number) =>
+      expect
+        .poll(
+          async () =>
+            (await call<{ status: string }[]>(`${connectors}/${id}/sync`)).filter(
+              ({ status }) => status === 'completed',
+            ).length,
+          { timeout: 60_000 },
+        )
+        .toBe(count);
+    // Of its creation, and after the beginning of the watch.
+    await finished(2);
+    await resources.put(`${canaries.filename}.md`, `# Tides\n\n${canaries.document}, again.`);
+    await finished(3);
+    const actorId = `connector/${world.tenantId}/${id}`;
+    const details = () => detailsOf(actorId);
+    await expect
+      .poll(details)
+      .toBe('Waits for a message: the connector is active. Its source is watched for changes.');
+    await call(`${connectors}/${id}`, { status: 'paused' }, 'PATCH');
+    await expect.poll(details).toBe('Waits for a message: the connector is paused.');
+    const actor = await look('watched-connector', actorId);
+    const activities = activitiesOf(actor);
+    expect(new Set(activities.map(({ name }) => name))).toEqual(new Set(['planRun', 'watchSource']));
+    expect(activities.filter(({ name }) => name === 'watchSource')).toHaveLength(1);
+  });
+
   it('of an event that is delivered to the members of a space', async () => {
     const admin = new Postgres({ connectionString: database.adminUrl });
     await admin.connect();
@@ -524,7 +579,7 @@ describe('histories of real runs', () => {
   });
 
   it('hold none of the canaries, though each of them went through', async () => {
-    expect([...shown.keys()]).toHaveLength(21);
+    expect([...shown.keys()]).toHaveLength(22);
     expect(Object.fromEntries([...shown].map(([name, texts]) => [name, foundCanaries(texts)]))).toEqual(
       Object.fromEntries([...shown.keys()].map((name) => [name, []])),
     );

@@ -75,6 +75,7 @@ describe('recorded histories', () => {
       'tool-rounds',
       'trace',
       'vendor-retry',
+      'watched-connector',
       'worker-kill',
     ]);
     const [killed] = activitiesOf(history('worker-kill'));
@@ -92,6 +93,10 @@ describe('recorded histories', () => {
     // From the version whose runs completed, however their response ended.
     expect(eventTypes(history('earlier-cancel')).at(-1)).toBe('WORKFLOW_EXECUTION_COMPLETED');
     expect(eventTypes(history('document'))).toContain('WORKFLOW_EXECUTION_COMPLETED');
+    // The watch is ended by the actor of a paused connector, after runs beside it.
+    expect(eventTypes(history('watched-connector'))).toEqual(
+      expect.arrayContaining(['CHILD_WORKFLOW_EXECUTION_COMPLETED', 'ACTIVITY_TASK_CANCEL_REQUESTED']),
+    );
     expect(startOf(history('sweep')).type).toBe('runSweep');
     expect(startOf(history('sealing')).type).toBe('runSweep');
     expect(startOf(history('discovery')).type).toBe('discoverTools');
