@@ -42,7 +42,7 @@ export const synchronisationOptions = {
  * few heartbeats: a watch costs Temporal a request in ten seconds.
  */
 export const watchOptions = {
-  maxConcurrentActivityTaskExecutions: 200,
+  maxConcurrentActivityTaskExecutions: 120,
   maxConcurrentActivityTaskPolls: 1,
   maxHeartbeatThrottleInterval: '10s',
   defaultHeartbeatThrottleInterval: '10s',

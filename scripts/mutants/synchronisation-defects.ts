@@ -1,6 +1,7 @@
 import type { Defect } from './defect.ts';
 
 const pages = 'test/activities/connectors/fetch-pages.test.ts';
+const watches = 'test/activities/connectors/watch-source.test.ts';
 const marks = 'domain/knowledge/synchronisation/mark-seen.ts';
 
 /** In what a run stores of the documents that its source lists. */
@@ -28,5 +29,40 @@ export const synchronisationDefects: readonly Defect[] = [
     replace: [["  await em.execute('discard plans');\n", '']],
     test: pages,
     caughtBy: 'by their key in a database that was empty before',
+  },
+  {
+    name: 'changes before a watch of a source never looked for',
+    file: 'activities/connectors/watch-source.ts',
+    replace: [["        reporter.note('gap');\n", '']],
+    test: watches,
+    caughtBy: 'queues an incremental run after its beginning',
+  },
+  {
+    name: 'reported changes of a source without a pace',
+    file: 'domain/knowledge/connectors/report-change.ts',
+    replace: [['const first = recent[pace.runs - 1];', 'const first = recent[pace.runs];']],
+    test: watches,
+    caughtBy: 'queues two runs within its pace',
+  },
+  {
+    name: 'a watch of a source with the credential before',
+    file: 'domain/knowledge/connectors/watched-connector.ts',
+    replace: [['c.credential_id, k.version, c.client', 'c.credential_id, c.client']],
+    test: watches,
+    caughtBy: 'begins again with another credential',
+  },
+  {
+    name: 'a tenant with all places of a worker for watches',
+    file: 'activities/connectors/watch-places.ts',
+    replace: [['if (taken >= this.#maxPerTenant)', 'if (taken > this.#maxPerTenant)']],
+    test: watches,
+    caughtBy: 'gives a tenant a part of the places of a worker',
+  },
+  {
+    name: 'a stream of changes read without a pace',
+    file: 'adapters/sources/mcp/paced-body.ts',
+    replace: [['if (aheadMs > 0)', 'if (aheadMs > Infinity)']],
+    test: 'test/adapters/sources/mcp-watch.test.ts',
+    caughtBy: 'reads a flood at a pace',
   },
 ];

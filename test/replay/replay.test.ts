@@ -107,6 +107,32 @@ describe('recorded histories', () => {
     expect(await failingReplays({ codePath: inject('workflowBundle') })).toEqual([]);
   });
 
+  it('replay where an earlier version of the actor was given the plan of a newer worker', async () => {
+    const { events } = history('watched-connector');
+    // As recorded, but without the watch: until the next plan, which a signal has led to.
+    const at = events.findIndex(({ eventType }) => eventType === 'EVENT_TYPE_MARKER_RECORDED');
+    const next = events.findIndex(
+      (event, n) => n > at + 2 && event.eventType === 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED',
+    );
+    const without = [...events.slice(0, at), ...events.slice(at + 3, next + 1)];
+    const renumbered = JSON.stringify({ events: without })
+      .replaceAll(
+        /("\w*[eE]ventId":)"(\d+)"/g,
+        (_, name: string, id: string) => `${name}"${Number(id) > at ? Number(id) - 3 : id}"`,
+      )
+      .replace('"activityId":"3"', '"activityId":"2"');
+    const recorded = [
+      {
+        workflowId: 'earlier-connector',
+        history: fromRecorded(JSON.parse(renumbered) as RecordedHistory),
+      },
+    ];
+    const workflowBundle = { codePath: inject('workflowBundle') };
+    for await (const { error } of Worker.runReplayHistories({ workflowBundle }, recorded)) {
+      expect(error).toBeUndefined();
+    }
+  });
+
   it('would show content that a payload holds', () => {
     const data = Buffer.from(JSON.stringify({ text: `So: ${canaries.answer}.` })).toString('base64');
     expect(foundCanaries(shownTexts({ events: [{ input: { payloads: [{ data }] } }] }))).toEqual([

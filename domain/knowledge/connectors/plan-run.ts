@@ -20,6 +20,8 @@ export type Plan =
 
 /** How long after its time a connector may be looked at before the sweep takes its actor to be lost. */
 const graceSeconds = 300;
+/** The actor of a source that can be watched looks at it once a day at least. */
+const watchSeconds = 86_400 + graceSeconds;
 
 /**
  * What a connector's actor does next. Begins the queued run, or that of the schedule; a run that is running already is
@@ -67,8 +69,9 @@ export async function planRun(
     return begin(em, connector, await queueRun(em, connector, request), now);
   }
   const waitMs = due === null ? null : due.getTime() - now.getTime();
-  await expectWithin(em, connector, waitMs === null ? null : Math.ceil(waitMs / 1_000) + graceSeconds);
   const isWatched = connector.status === 'active' && reportsChanges(connector.providerSlug);
+  const within = waitMs === null ? null : Math.ceil(waitMs / 1_000) + graceSeconds;
+  await expectWithin(em, connector, within ?? (isWatched ? watchSeconds : null));
   return { is: 'waiting', status: connector.status, waitMs, ...(isWatched && { watch: true }) };
 }
 
