@@ -107,30 +107,78 @@ describe('recorded histories', () => {
     expect(await failingReplays({ codePath: inject('workflowBundle') })).toEqual([]);
   });
 
+  /** Events of a history in another order, with numbers and references to match. */
+  function rearranged(events: RecordedHistory['events'], activityIds: readonly string[]): RecordedHistory {
+    const numbers = new Map(events.map(({ eventId }, n) => [String(eventId), String(n + 1)]));
+    const ids = new Map(activityIds.map((id, n) => [id, String(n + 1)]));
+    return JSON.parse(
+      JSON.stringify({ events })
+        .replaceAll(
+          /("\w*[eE]ventId":)"(\d+)"/g,
+          (_, name: string, id: string) => `${name}"${numbers.get(id) ?? id}"`,
+        )
+        .replaceAll(
+          /("activityId":)"(\d+)"/g,
+          (_, name: string, id: string) => `${name}"${ids.get(id) ?? id}"`,
+        ),
+    ) as RecordedHistory;
+  }
+
+  /** The event as a command of another workflow task. */
+  function moved(event: RecordedHistory['events'][number], task: RecordedHistory['events'][number]) {
+    return JSON.parse(
+      JSON.stringify(event).replaceAll(
+        /("workflowTaskCompletedEventId":)"\d+"/g,
+        (_, name: string) => `${name}"${String(task.eventId)}"`,
+      ),
+    ) as RecordedHistory['events'][number];
+  }
+
+  async function expectReplay(recorded: RecordedHistory): Promise<void> {
+    const run = [{ workflowId: 'earlier-connector', history: fromRecorded(recorded) }];
+    const workflowBundle = { codePath: inject('workflowBundle') };
+    for await (const { error } of Worker.runReplayHistories({ workflowBundle }, run)) {
+      expect(error).toBeUndefined();
+    }
+  }
+
+  const scheduledActivity = 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED';
+
   it('replay where an earlier version of the actor was given the plan of a newer worker', async () => {
     const { events } = history('watched-connector');
     // As recorded, but without the watch: until the next plan, which a signal has led to.
     const at = events.findIndex(({ eventType }) => eventType === 'EVENT_TYPE_MARKER_RECORDED');
-    const next = events.findIndex(
-      (event, n) => n > at + 2 && event.eventType === 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED',
+    const next = events.findIndex((event, n) => n > at + 2 && event.eventType === scheduledActivity);
+    await expectReplay(rearranged([...events.slice(0, at), ...events.slice(at + 3, next + 1)], ['1', '3']));
+  });
+
+  it('replay where the actor begins to watch with a later plan than the first one of a newer worker', async () => {
+    const { events } = history('watched-connector');
+    const at = events.findIndex(({ eventType }) => eventType === 'EVENT_TYPE_MARKER_RECORDED');
+    const watch = events.slice(at, at + 3);
+    const plans = events.flatMap((event, n) =>
+      event.eventType === scheduledActivity && !watch.includes(event) ? [n] : [],
     );
-    const without = [...events.slice(0, at), ...events.slice(at + 3, next + 1)];
-    const renumbered = JSON.stringify({ events: without })
-      .replaceAll(
-        /("\w*[eE]ventId":)"(\d+)"/g,
-        (_, name: string, id: string) => `${name}"${Number(id) > at ? Number(id) - 3 : id}"`,
-      )
-      .replace('"activityId":"3"', '"activityId":"2"');
-    const recorded = [
-      {
-        workflowId: 'earlier-connector',
-        history: fromRecorded(JSON.parse(renumbered) as RecordedHistory),
-      },
+    const planned = (plan: number) => {
+      const key = 'activityTaskCompletedEventAttributes';
+      return (events[plan + 2] as Record<string, { result?: unknown } | undefined>)[key]!;
+    };
+    // The second plan is the first one again: it finds no run.
+    const [first, second, last] = [plans[0]!, plans[1]!, plans.at(-1)!];
+    const completed = {
+      ...events[second + 2]!,
+      activityTaskCompletedEventAttributes: { ...planned(second), result: planned(first).result },
+    } as RecordedHistory['events'][number];
+    const task = (event: number) => events.slice(event, event + 3);
+    const without = [
+      ...events.slice(0, at),
+      ...events.slice(at + 3, second + 2),
+      completed,
+      ...task(second + 3),
+      ...watch.map((event) => moved(event, events[second + 5]!)),
+      ...events.slice(last - 4),
     ];
-    const workflowBundle = { codePath: inject('workflowBundle') };
-    for await (const { error } of Worker.runReplayHistories({ workflowBundle }, recorded)) {
-      expect(error).toBeUndefined();
-    }
+    await expectReplay(rearranged(without, ['1', '3', '2', '7']));
   });
 
   it('would show content that a payload holds', () => {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { WorkflowHandle } from '@temporalio/client';
 import type { HeldWatch } from '#test/support/sources/memory-source.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { ConnectorActors } from '#test/support/sources/connector-actors.ts';
@@ -13,6 +14,8 @@ beforeAll(async () => {
 afterAll(() => actors.stop());
 
 const soon = { timeout: 30_000, interval: 50 };
+const detailsOf = async (handle: WorkflowHandle) =>
+  (await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
 const watched = 'Waits for a message: the connector is active. Its source is watched for changes.';
 
 describe('the actor of a connector whose source reports changes', () => {
@@ -38,8 +41,7 @@ describe('the actor of a connector whose source reports changes', () => {
       await expect.poll(() => find() !== undefined, soon).toBe(true);
       return find()!;
     };
-    const details = async () =>
-      (await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
+    const details = () => detailsOf(handle);
     const isIdle = async () => (await space.runs()).every(({ completedAt }) => completedAt != null);
     /** Until the run after the beginning of the watch has ended. */
     const ready = async () => {
@@ -130,5 +132,46 @@ describe('the actor of a connector whose source reports changes', () => {
     source.put('a', 'Alpha elsewhere.');
     second.change();
     await expect.poll(() => space.find('elsewhere'), soon).toEqual(['Alpha elsewhere.']);
+  });
+
+  it('continues as a new run when its history is large, and watches its source again', async () => {
+    const { handle, ready, held, details } = await connected();
+    const first = await ready();
+    await expect.poll(details, soon).toBe(watched);
+    const { runId } = await handle.describe();
+    // Of no run: the actor plans once more, and the events of its history are large.
+    for (let n = 0; n < 50; n += 1) await handle.signal('cancelRun', 'x'.repeat(100_000));
+    await expect.poll(async () => (await handle.describe()).runId, soon).not.toBe(runId);
+    await held(first);
+    await expect.poll(details, soon).toBe(watched);
+  });
+});
+
+describe('the actor of a connector whose tenant has all watches that it may have', () => {
+  let crowded: ConnectorActors;
+  beforeAll(async () => {
+    crowded = await ConnectorActors.open({ watch: { ...limits, perTenant: 0 } });
+  }, 60_000);
+  afterAll(() => crowded.stop());
+
+  it('tries again after longer pauses', async () => {
+    const { handle, space } = await crowded.connect({ a: 'Alpha.' }, { syncSchedule: null });
+    await expect.poll(async () => (await space.read()).status, soon).toBe('active');
+    const minutes = async () =>
+      Number(/is not watched: tried again in (\d+) minutes/.exec((await detailsOf(handle)) ?? '')?.[1] ?? 0);
+    let earlier = 0;
+    for (const [from, to] of [
+      [8, 10],
+      [15, 20],
+      [30, 40],
+      [60, 80],
+    ] as const) {
+      await expect.poll(minutes, soon).toBeGreaterThan(earlier);
+      earlier = await minutes();
+      expect(earlier).toBeGreaterThanOrEqual(from);
+      expect(earlier).toBeLessThanOrEqual(to);
+      // Its pause ends, and there is no place yet.
+      await handle.signal('configChanged');
+    }
   });
 });

@@ -8,8 +8,10 @@ import type { RunConnectorInput, WatchSourceResult } from './messages.ts';
 const failurePause = { minMs: 30_000, maxMs: 600_000 };
 /** A source without subscriptions is asked once more after this time; a new scope or credential ends the pause. */
 const unsupportedMs = 86_400_000;
-/** For a place on a worker, or for a connector that is not watched any more. */
-const placeMs = 600_000;
+/** For a connector that is not watched any more. */
+const endedMs = 600_000;
+/** For a place on a worker: doubled with each try in a row, up to the time after which a watch leaves its place. */
+const crowdedPause = { minMs: 600_000, maxMs: 6 * 3_600_000 };
 
 /** The watch of a connector's source: an activity that is held for hours, and begun again after a pause. */
 export class SourceWatch {
@@ -18,6 +20,8 @@ export class SourceWatch {
   #scope: CancellationScope | null = null;
   #until: number;
   #failures: number;
+  /** Tries in a row that found no place: a change of the connector makes none. */
+  #crowded: number;
   #last: WatchSourceResult['is'] | null = null;
 
   /** @param onEnd called when the watch has ended by itself */
@@ -26,6 +30,7 @@ export class SourceWatch {
     this.#onEnd = onEnd;
     this.#until = input.watch?.until ?? 0;
     this.#failures = input.watch?.failures ?? 0;
+    this.#crowded = input.watch?.crowded ?? 0;
   }
 
   get isHeld(): boolean {
@@ -78,7 +83,7 @@ export class SourceWatch {
   /** Of the run that continues this one. */
   inputOfNext(): RunConnectorInput {
     const { tenantId, connectorId } = this.#input;
-    const watch = { until: this.#until, failures: this.#failures };
+    const watch = { until: this.#until, failures: this.#failures, crowded: this.#crowded };
     return { tenantId, connectorId, ...(watch.until > 0 && { watch }) };
   }
 
@@ -108,6 +113,7 @@ export class SourceWatch {
     this.#scope = null;
     this.#last = is;
     this.#failures = is === 'failed' ? (wasHeld ? 1 : this.#failures + 1) : 0;
+    this.#crowded = is === 'crowded' ? this.#crowded + 1 : 0;
     this.#until = Date.now() + this.#pauseMs(is);
     this.#onEnd();
   }
@@ -119,8 +125,12 @@ export class SourceWatch {
       case 'unsupported':
         return unsupportedMs;
       case 'ended':
-      case 'crowded':
-        return placeMs;
+        return endedMs;
+      case 'crowded': {
+        // Of many watches that wait not all try at once. `Math.random` of a workflow is the same in each replay.
+        const { minMs, maxMs } = crowdedPause;
+        return Math.min(minMs * 2 ** (this.#crowded - 1), maxMs) * (1 - Math.random() / 4);
+      }
       case 'failed':
         return Math.min(failurePause.minMs * 2 ** (this.#failures - 1), failurePause.maxMs);
     }

@@ -91,7 +91,8 @@ export async function runConnector(input: RunConnectorInput): Promise<void> {
       case 'waiting': {
         // A plan of a newer version may be in the history of this run's earlier version.
         const isWatched = plan.watch === true && patched('watches-its-source');
-        if (isWatched && !watch.isHeld && workflowInfo().historyLength > maxEvents) {
+        const { historyLength, continueAsNewSuggested } = workflowInfo();
+        if (isWatched && (watch.isHeld ? continueAsNewSuggested : historyLength > maxEvents)) {
           await continueAsNew<typeof runConnector>(watch.inputOfNext());
         }
         const pauseMs = isWatched ? watch.begin() : watch.end();

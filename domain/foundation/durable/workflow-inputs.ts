@@ -33,6 +33,8 @@ export interface WatchPause {
   /** Milliseconds since the epoch. */
   until: number;
   failures: number;
+  /** Tries in a row that found no place on a worker. */
+  crowded?: number;
 }
 
 export interface SyncConnectorInput {
