@@ -1,8 +1,9 @@
 import { Context } from '@temporalio/activity';
 import type { RunConnectorInput, WatchSourceResult } from '#workflows/run-connector/messages.ts';
 import type { SourceDependencies } from './run-steps.ts';
+import { watchLimits, type WatchLimits } from './watch-limits.ts';
 import { WatchPlaces } from './watch-places.ts';
-import { watchSource, watchLimits, type WatchLimits } from './watch-source.ts';
+import { watchSource } from './watch-source.ts';
 
 const beatEveryMs = 5_000;
 

@@ -22,6 +22,8 @@ export class WatchGuard {
   #watched: WatchedSource;
   #timer: NodeJS.Timeout;
   #isOver = false;
+  /** Whether the subscription depends on `refs`; set by its source. */
+  usesRefs = true;
   verdict: Verdict | null = null;
 
   constructor(watched: WatchedSource, options: GuardOptions) {
@@ -63,7 +65,8 @@ export class WatchGuard {
     }
     const before = this.#watched;
     this.#watched = now;
-    return now.source === before.source && now.refs.join('\n') === before.refs.join('\n') ? null : 'again';
+    const isSame = now.source === before.source && (!this.usesRefs || areEqual(now.refs, before.refs));
+    return isSame ? null : 'again';
   }
 
   #conclude(verdict: Verdict | null): void {
@@ -73,4 +76,9 @@ export class WatchGuard {
       this.#stop.abort(new Error(`The watch is ${verdict}.`));
     }
   }
+}
+
+/** The array is the same object until a run has ended: then nothing is compared. */
+function areEqual(some: readonly string[], others: readonly string[]): boolean {
+  return some === others || (some.length === others.length && some.every((ref, n) => ref === others[n]));
 }

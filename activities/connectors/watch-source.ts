@@ -1,37 +1,15 @@
 import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import { sourceOf } from '#domain/knowledge/connectors/connector-spec.ts';
-import { reportChange, type ChangePace } from '#domain/knowledge/connectors/report-change.ts';
+import { reportChange } from '#domain/knowledge/connectors/report-change.ts';
 import { SourceFailure, type Source } from '#domain/knowledge/connectors/source.ts';
 import { readWatchState, watchedRefs } from '#domain/knowledge/connectors/watched-connector.ts';
 import { takeRequests } from '#domain/knowledge/synchronisation/source-pace.ts';
 import type { WatchSourceResult } from '#workflows/run-connector/messages.ts';
-import { ChangeReporter, type Cause } from './change-reporter.ts';
+import { ChangeReporter } from './change-reporter.ts';
 import { pause, type SourceDependencies } from './run-steps.ts';
 import { WatchGuard, type WatchedSource } from './watch-guard.ts';
+import type { Cause, WatchLimits } from './watch-limits.ts';
 import type { WatchPlaces } from './watch-places.ts';
-
-export interface WatchLimits {
-  /** A watch ends after this time: its place is for others, too. */
-  watchMs: number;
-  /** Interval at which scope, credential and status are compared. */
-  checkMs: number;
-  debounceMs: number;
-  /** Of runs that reported changes begin, and of those that a gap between two subscriptions begins. */
-  pace: Record<Cause, ChangePace>;
-  /** A subscription that ends sooner counts as a failure. */
-  minHeldMs: number;
-  /** Watches of one tenant on a worker. */
-  perTenant: number;
-}
-
-export const watchLimits: WatchLimits = {
-  watchMs: 6 * 3_600_000,
-  checkMs: 5_000,
-  debounceMs: 2_000,
-  pace: { change: { runs: 2, withinMs: 60_000 }, gap: { runs: 3, withinMs: 900_000 } },
-  minHeldMs: 30_000,
-  perTenant: 20,
-};
 
 export interface WatchDependencies extends SourceDependencies {
   places: WatchPlaces;
@@ -44,7 +22,7 @@ interface Ids {
 }
 
 interface Round {
-  reporter: ChangeReporter;
+  onChange: () => void;
   onSubscribed: () => void;
   /** On the clock of `performance`. */
   endsAt: number;
@@ -56,7 +34,6 @@ type RoundEnd = WatchSourceResult['is'] | 'again';
 
 /** A pause before the next subscription; a longer one is a failure. */
 const maxPauseMs = 30_000;
-const againMs = 1_000;
 const retryMs = 5_000;
 
 /**
@@ -75,34 +52,43 @@ export async function watchSource(
   if (release === null) {
     return { is: 'crowded', wasHeld: false };
   }
-  const ask = (pace: ChangePace) =>
-    unitOfWork.inTenant(ids.tenantId, (em) => reportChange(em, ids.connectorId, pace));
-  const { debounceMs } = limits;
-  const reporter = new ChangeReporter({ ask: (cause) => ask(limits.pace[cause]), debounceMs, retryMs });
+  const ask = (cause: Cause) =>
+    unitOfWork.inTenant(ids.tenantId, (em) => reportChange(em, ids.connectorId, limits.pace[cause]));
+  const { debounceMs, again } = limits;
+  const reporterOf = (cause: Cause) => new ChangeReporter({ ask: () => ask(cause), debounceMs, retryMs });
+  // Apart from each other: what a gap may have hidden does not wait for the pace of what is reported.
+  const [changes, gaps] = [reporterOf('change'), reporterOf('gap')];
   const endsAt = performance.now() + limits.watchMs;
   let wasHeld = false;
+  let cuts = 0;
   try {
     for (;;) {
       let subscribedAt = Infinity;
       const onSubscribed = () => {
         subscribedAt = performance.now();
-        reporter.note('gap');
+        gaps.note();
       };
-      const is = await subscribeOnce(deps, ids, { reporter, onSubscribed, endsAt, signal });
-      const isHeld = performance.now() - subscribedAt >= limits.minHeldMs;
+      const onChange = () => changes.note();
+      const is = await subscribeOnce(deps, ids, { onChange, onSubscribed, endsAt, signal });
+      const heldMs = performance.now() - subscribedAt;
+      const isHeld = heldMs >= limits.minHeldMs;
       wasHeld ||= isHeld;
-      if (is !== 'again') {
+      if (is === 'failed' && isHeld) {
         // The server may end a subscription often, as a proxy does after a minute: that alone is no failure.
-        if (is !== 'failed' || !isHeld) {
-          return { is, wasHeld };
-        }
+        cuts = heldMs >= again.afterMs ? 1 : cuts + 1;
+      } else if (is !== 'again') {
+        return { is, wasHeld };
       }
-      await pause(againMs * (1 + Math.random()), signal);
+      const doublings = is === 'again' ? 0 : cuts - 1;
+      const pauseMs = Math.min(again.minMs * 2 ** doublings, again.maxMs);
+      await pause(pauseMs * (1 + Math.random()), signal);
     }
   } finally {
     release();
-    if ((await reporter.stop()) && !signal.aborted) {
-      await ask({ runs: 1, withinMs: 0 });
+    const [isLeft] = await Promise.all([changes.stop(), gaps.stop()]);
+    if (isLeft && !signal.aborted) {
+      // Beyond its pace it is left to the run after the next subscription.
+      await ask('change');
     }
   }
 }
@@ -110,7 +96,7 @@ export async function watchSource(
 async function subscribeOnce(
   deps: WatchDependencies,
   { tenantId, connectorId }: Ids,
-  { reporter, onSubscribed, endsAt, signal }: Round,
+  { onChange, onSubscribed, endsAt, signal }: Round,
 ): Promise<RoundEnd> {
   const { unitOfWork, sources, limits } = deps;
   const read = (before: WatchedSource | null) =>
@@ -134,22 +120,33 @@ async function subscribeOnce(
   try {
     const { scopeConfig, credentialId = null, clientCredentialId = null } = connector;
     const { host } = sources.endpoint(connector.providerSlug, scopeConfig);
-    const taken = { tenantId, host: host ?? '', count: 1 };
-    const waitMs = host === null ? 0 : await unitOfWork.inTenant(tenantId, (em) => takeRequests(em, taken));
-    if (waitMs > maxPauseMs) {
-      return 'failed';
-    }
-    await pause(waitMs, signal);
+    const either = AbortSignal.any([signal, guard.signal]);
+    const pace = async (count: number) => {
+      if (host === null) {
+        return;
+      }
+      const taken = { tenantId, host, count };
+      const waitMs = await unitOfWork.inTenant(tenantId, (em) => takeRequests(em, taken));
+      if (waitMs > maxPauseMs) {
+        throw new SourceFailure('rate_limited', 'Runs use this source.', { retryAfterMs: waitMs });
+      }
+      await pause(waitMs, either);
+    };
+    await pace(1);
     source = await sources.open(sourceOf(connector, { scopeConfig, credentialId, clientCredentialId }));
     if (source.watch === undefined) {
       return 'unsupported';
     }
     const input = {
       refs: watched.refs,
-      onSubscribed,
-      onChange: () => reporter.note('change'),
+      pace,
+      onSubscribed: (usesRefs: boolean) => {
+        guard.usesRefs = usesRefs;
+        onSubscribed();
+      },
+      onChange,
     };
-    const end = await source.watch(input, AbortSignal.any([signal, guard.signal]));
+    const end = await source.watch(input, either);
     return end === 'unsupported' ? end : 'failed';
   } catch (error) {
     signal.throwIfAborted();

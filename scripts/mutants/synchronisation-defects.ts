@@ -33,14 +33,14 @@ export const synchronisationDefects: readonly Defect[] = [
   {
     name: 'changes before a watch of a source never looked for',
     file: 'activities/connectors/watch-source.ts',
-    replace: [["        reporter.note('gap');\n", '']],
+    replace: [['        gaps.note();\n', '']],
     test: watches,
     caughtBy: 'queues an incremental run after its beginning',
   },
   {
     name: 'reported changes of a source without a pace',
     file: 'domain/knowledge/connectors/report-change.ts',
-    replace: [['const first = recent[pace.runs - 1];', 'const first = recent[pace.runs];']],
+    replace: [['const first = reported[pace.runs - 1];', 'const first = reported[pace.runs];']],
     test: watches,
     caughtBy: 'queues two runs within its pace',
   },
@@ -64,5 +64,26 @@ export const synchronisationDefects: readonly Defect[] = [
     replace: [['if (aheadMs > 0)', 'if (aheadMs > Infinity)']],
     test: 'test/adapters/sources/mcp-watch.test.ts',
     caughtBy: 'reads a flood at a pace',
+  },
+  {
+    name: 'notifications in answers to subscriptions without a limit',
+    file: 'adapters/sources/mcp/watch-fetch.ts',
+    replace: [['maxEvents: 16,', 'maxEvents: null,']],
+    test: 'test/adapters/sources/mcp-watch.test.ts',
+    caughtBy: 'reads few notifications in the answer to a subscription',
+  },
+  {
+    name: 'an answer to each subscription left open',
+    file: 'adapters/sources/mcp/watch-fetch.ts',
+    replace: [[': this.#answers.hold(answer);', ': answer;']],
+    test: 'test/adapters/sources/mcp-watch.test.ts',
+    caughtBy: 'leaves few answers to subscriptions open',
+  },
+  {
+    name: 'runs that find nothing at the pace of those that do',
+    file: 'domain/knowledge/connectors/report-change.ts',
+    replace: [['withinMs * 2 ** doublings', 'withinMs + 0 * doublings']],
+    test: watches,
+    caughtBy: 'queues fewer runs while those that reports have begun change nothing',
   },
 ];

@@ -35,6 +35,8 @@ export function pacedBody(response: Response, signal: AbortSignal, onEnd: () => 
           controller.enqueue(value);
         } catch (error) {
           onEnd();
+          // An abort during the pause is not seen by the answer below, whose timers would go on.
+          void reader.cancel(error).catch(() => undefined);
           throw error;
         }
       },

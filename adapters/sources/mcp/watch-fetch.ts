@@ -2,10 +2,14 @@ import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { boundedFetch } from '../../egress/bounded-fetch.ts';
 import type { SourceAccess } from '../provider.ts';
 import { statusFailure } from '../shared/http-failure.ts';
+import { OpenAnswers } from './open-answers.ts';
 import { pacedBody } from './paced-body.ts';
 
-/** Of one answer beside the stream. */
-const maxAnswerBytes = 1_048_576;
+/**
+ * Of one answer beside the stream. The client dispatches the notifications in it, too, and it is not read at a pace: so
+ * it may hold few.
+ */
+const briefLimits = { maxBytes: 65_536, maxEventBytes: 65_536, maxEvents: 16, totalMs: 30_000 };
 const goodbyeMs = 5_000;
 
 /**
@@ -18,6 +22,7 @@ export class WatchFetch {
   readonly #opening = Promise.withResolvers<boolean>();
   readonly #ending = Promise.withResolvers<void>();
   readonly #brief: typeof globalThis.fetch;
+  readonly #answers = new OpenAnswers();
   #isOpened = false;
   /** What the status of the last answer says, if it is an error. */
   refusal: SourceFailure | null = null;
@@ -25,8 +30,8 @@ export class WatchFetch {
   constructor(access: SourceAccess, signal: AbortSignal) {
     this.#access = access;
     this.#signal = signal;
-    const limits = { maxBytes: maxAnswerBytes, maxEventBytes: maxAnswerBytes };
-    this.#brief = boundedFetch('tool_server', { fetch: access.fetch, limits });
+    this.#brief = boundedFetch('tool_server', { fetch: access.fetch, limits: briefLimits });
+    signal.addEventListener('abort', () => this.#answers.end(), { once: true });
     // A watch may fail before it waits for its stream.
     this.#opening.promise.catch(() => undefined);
   }
@@ -66,7 +71,7 @@ export class WatchFetch {
 
   #answered(answer: Response, isStream: boolean): Response {
     this.refusal = answer.status < 300 ? null : refusalOf(answer);
-    return isStream ? pacedBody(answer, this.#signal, this.#ending.resolve) : answer;
+    return isStream ? pacedBody(answer, this.#signal, this.#ending.resolve) : this.#answers.hold(answer);
   }
 
   #begun(answer: Response): Response {

@@ -1,5 +1,6 @@
 import { ProtocolError, type Client } from '@modelcontextprotocol/client';
 import { SourceFailure, type WatchEnd, type WatchInput } from '#domain/knowledge/connectors/source.ts';
+import { watchableRefs } from '#domain/knowledge/connectors/watchable-refs.ts';
 import { EndingTransport } from '../../tools/ending-transport.ts';
 import { watchedFetch } from '../../tools/watched-fetch.ts';
 import type { SourceAccess } from '../provider.ts';
@@ -9,8 +10,8 @@ import { answeredFailure, failureOf } from './failure.ts';
 import { WatchFetch } from './watch-fetch.ts';
 
 const requestMs = 30_000;
-/** Resources that are subscribed to, and bytes of their URIs: a server may limit the body of a request to 100 kB. */
-const maxSubscriptions = { count: 1_000, bytes: 65_536 };
+/** Subscriptions that are counted at once in the pace of the host. */
+const pacedTogether = 50;
 /** After so many refused subscriptions no other one is tried. */
 const maxRefused = 10;
 
@@ -83,7 +84,7 @@ export async function watchResources(
 
 /** Revision 2026-07-28: one request names all that is subscribed to, and its answer is the stream. */
 async function listen({ client, input, signal, offered, describe }: Watching): Promise<WatchEnd> {
-  const uris = offered.subscribe ? subscribed(input.refs) : [];
+  const uris = offered.subscribe ? watchableRefs(input.refs) : [];
   const list = offered.listChanged ? { resourcesListChanged: true } : {};
   const open = (filter: Parameters<Client['listen']>[0]) =>
     client.listen(filter, { signal, timeout: requestMs });
@@ -99,7 +100,7 @@ async function listen({ client, input, signal, offered, describe }: Watching): P
   if (!resourcesListChanged && resourceSubscriptions.length === 0 && uris.length > 0) {
     return 'unsupported';
   }
-  input.onSubscribed();
+  input.onSubscribed(offered.subscribe && (uris.length === 0 || resourceSubscriptions.length > 0));
   await subscription.closed;
   return 'closed';
 }
@@ -111,10 +112,13 @@ async function subscribeEach(watching: Watching): Promise<WatchEnd> {
   if (!hasStream) {
     return 'unsupported';
   }
-  const uris = offered.subscribe ? subscribed(input.refs) : [];
+  const uris = offered.subscribe ? watchableRefs(input.refs) : [];
   let accepted = 0;
   let refused = 0;
-  for (const uri of uris) {
+  for (const [n, uri] of uris.entries()) {
+    if (n % pacedTogether === 0) {
+      await input.pace(Math.min(pacedTogether, uris.length - n));
+    }
     try {
       await client.subscribeResource({ uri }, { signal, timeout: requestMs, maxTotalTimeout: requestMs });
       accepted += 1;
@@ -131,7 +135,7 @@ async function subscribeEach(watching: Watching): Promise<WatchEnd> {
   if (accepted === 0 && uris.length > 0 && !offered.listChanged) {
     return 'unsupported';
   }
-  input.onSubscribed();
+  input.onSubscribed(offered.subscribe && (uris.length === 0 || accepted > 0));
   await requests.ended;
   return 'closed';
 }
@@ -150,11 +154,4 @@ function isRefused(failure: unknown): boolean {
     (failure instanceof SourceFailure &&
       (failure.code === 'scope_invalid' || failure.code === 'source_invalid'))
   );
-}
-
-function subscribed(refs: readonly string[]): string[] {
-  let bytes = 0;
-  return refs
-    .slice(0, maxSubscriptions.count)
-    .filter((ref) => (bytes += Buffer.byteLength(ref)) <= maxSubscriptions.bytes);
 }

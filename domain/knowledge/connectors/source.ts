@@ -81,8 +81,13 @@ export interface SourceGroup {
 export interface WatchInput {
   /** Documents that are known: a source that reports changes of single documents is asked for these, as far as it allows. */
   refs: readonly string[];
-  /** Called when the subscription is established: changes are reported from then on. */
-  onSubscribed: () => void;
+  /** Waits until so many requests may be sent to the source's host; those of the connection itself are counted. */
+  pace: (count: number) => Promise<void>;
+  /**
+   * Called when the subscription is established: changes are reported from then on.
+   * @param usesRefs whether it would be another one with other `refs`
+   */
+  onSubscribed: (usesRefs: boolean) => void;
   /** Called for each change that the source reports, at whatever rate that is; says nothing of what has changed. */
   onChange: () => void;
 }

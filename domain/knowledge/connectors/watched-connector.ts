@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { SourceDocument } from './source-document.entity.ts';
+import { watchableRefs } from './watchable-refs.ts';
 
 /** What a watch of a connector's source depends on. */
 export interface WatchState {
@@ -9,7 +10,6 @@ export interface WatchState {
   synced: string;
 }
 
-/** Documents whose changes a source may be asked to report. */
 const maxRefs = 1_000;
 
 /** The state of a connector whose source may be watched, in one query; null: it is not active, or gone. */
@@ -27,12 +27,12 @@ export async function readWatchState(em: EntityManager, connectorId: string): Pr
   return row ?? null;
 }
 
-/** References of the documents that were known first. */
+/** References of the documents that were known first, as many as one subscription may name. */
 export async function watchedRefs(em: EntityManager, connectorId: string): Promise<string[]> {
   const found = await em.find(
     SourceDocument,
     { connectorId, state: 'stored' },
     { fields: ['ref'], orderBy: { createdAt: 'asc', id: 'asc' }, limit: maxRefs },
   );
-  return found.map(({ ref }) => ref);
+  return watchableRefs(found.map(({ ref }) => ref));
 }

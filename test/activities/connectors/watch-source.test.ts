@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { WatchLimits } from '#activities/connectors/watch-limits.ts';
 import { WatchPlaces } from '#activities/connectors/watch-places.ts';
-import { watchSource, type WatchLimits } from '#activities/connectors/watch-source.ts';
+import { watchSource } from '#activities/connectors/watch-source.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { WatchSourceResult } from '#workflows/run-connector/messages.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
@@ -20,6 +21,7 @@ const quick: WatchLimits = {
   debounceMs: 20,
   pace: { change: { runs: 2, withinMs: 3_000 }, gap: { runs: 1, withinMs: 60_000 } },
   minHeldMs: 300,
+  again: { minMs: 50, maxMs: 800, afterMs: 60_000 },
   perTenant: 2,
 };
 
@@ -64,9 +66,13 @@ describe('a watch of a source', () => {
         await expect.poll(() => source.watches.size, { timeout: 10_000, interval: 10 }).toBe(count);
         return [...source.watches].at(-1)!;
       },
-      /** Ends what is queued, as a run would. */
-      finish: () =>
-        run(`update sync_runs set status = 'completed', completed_at = now() where connector_id = $1`),
+      /** Ends what is queued, as a run would that has updated so many documents. */
+      finish: (updated = 1) =>
+        run(
+          `update sync_runs set status = 'completed', completed_at = now(), updated = $2
+           where connector_id = $1 and status = 'queued'`,
+          updated,
+        ),
       /** Runs that reports have begun. */
       reported: async () => (await space.runs()).filter(({ trigger }) => trigger === 'webhook').length,
     };
@@ -118,6 +124,30 @@ describe('a watch of a source', () => {
     await expect.poll(reported, soon).toBe(3);
     await sleep(1_000);
     expect(await reported()).toBe(3);
+    clearInterval(ending);
+  });
+
+  it('queues fewer runs while those that reports have begun change nothing', async () => {
+    const change = { runs: 1, withinMs: 300, maxWithinMs: 1_200 };
+    const { watch, held, finish, space } = await served({ pace: { ...quick.pace, change } });
+    watch();
+    const { change: report } = await held();
+    const reporting = setInterval(report, 20);
+    let updated = 0;
+    const ending = setInterval(() => void finish(updated), 20);
+    const times = async () =>
+      (await space.runs()).map(({ createdAt }) => createdAt.getTime()).toSorted((a, b) => a - b);
+    await expect.poll(async () => (await times()).length, soon).toBe(5);
+    const at = await times();
+    const pauses = at.slice(1).map((time, n) => time - at[n]!);
+    expect(pauses[1]).toBeGreaterThanOrEqual(1_150);
+    expect(pauses[2]).toBeGreaterThanOrEqual(1_150);
+    expect(pauses[2]).toBeLessThan(2_000);
+    updated = 1;
+    await expect.poll(async () => (await times()).length, soon).toBe(8);
+    const since = (await times()).slice(6);
+    expect(since[1]! - since[0]!).toBeLessThan(900);
+    clearInterval(reporting);
     clearInterval(ending);
   });
 
@@ -181,6 +211,48 @@ describe('a watch of a source', () => {
     await expect.poll(() => [...source.watches][0]?.refs, soon).toEqual(['a:1']);
   });
 
+  it('goes on with other documents where its source reports changes of the list alone', async () => {
+    const { source, run, watch, held } = await served();
+    source.usesRefs = false;
+    watch();
+    const first = await held();
+    await run(`insert into source_documents (tenant_id, id, connector_id, ref, name, state, listing)
+      select tenant_id, uuidv7(), id, 'a:1', 'a', 'stored', 1 from connectors where id = $1`);
+    await run('update connectors set last_synced_at = now() where id = $1');
+    await sleep(500);
+    expect(source.watches.has(first)).toBe(true);
+  });
+
+  it('goes on with documents beyond the bytes of one subscription', async () => {
+    const { source, run, watch, held } = await served();
+    const add = (from: number, to: number) =>
+      run(
+        `insert into source_documents (tenant_id, id, connector_id, ref, name, state, listing)
+         select tenant_id, uuidv7(), id, 'a:' || rpad(n::text, 1998, 'x'), 'a', 'stored', 1
+         from connectors, generate_series($2::int, $3::int) n where id = $1`,
+        from,
+        to,
+      );
+    await add(10, 50);
+    watch();
+    const first = await held();
+    expect(first.refs).toHaveLength(32);
+    await add(51, 60);
+    await run('update connectors set last_synced_at = now() where id = $1');
+    await sleep(500);
+    expect(source.watches.has(first)).toBe(true);
+  });
+
+  it('counts the requests of its source in the pace of the host', async () => {
+    const { watch, held } = await served();
+    watch();
+    const { pace } = await held();
+    const before = performance.now();
+    await pace(500);
+    await pace(250);
+    expect(performance.now() - before).toBeGreaterThan(400);
+  });
+
   it('ends when its time is over', async () => {
     const { watch, held } = await served({ watchMs: 3_000 });
     const { end } = watch();
@@ -233,6 +305,59 @@ describe('a watch of a source', () => {
     (await held()).end('closed');
     const result: WatchSourceResult = await end;
     expect(result).toEqual({ is: 'failed', wasHeld: true });
+  });
+
+  it('pauses longer with each stream that is cut, and as before after a long subscription', async () => {
+    const again = { minMs: 100, maxMs: 800, afterMs: 1_500 };
+    const { source, watch, held } = await served({ again });
+    const begun: number[] = [];
+    source.before = (kind) => {
+      if (kind === 'watch') begun.push(performance.now());
+    };
+    watch();
+    const pauses: number[] = [];
+    for (const heldMs of [350, 350, 350, 350, 1_600]) {
+      const each = await held();
+      await sleep(heldMs);
+      const cutAt = performance.now();
+      each.end('closed');
+      await expect.poll(() => source.watches.has(each), soon).toBe(false);
+      await held();
+      pauses.push(begun.at(-1)! - cutAt);
+    }
+    const [first, , third, fourth, last] = pauses;
+    expect(first).toBeLessThan(400);
+    expect(third).toBeGreaterThanOrEqual(400);
+    expect(fourth).toBeGreaterThanOrEqual(800);
+    expect(last).toBeLessThan(400);
+  });
+
+  it('looks for what a gap has hidden while reports wait for their pace', async () => {
+    const never = { runs: 1, withinMs: 60_000 };
+    const { watch, held, finish, reported } = await served({
+      pace: { change: never, gap: { runs: 1, withinMs: 1_000 } },
+    });
+    watch();
+    const first = await held();
+    await expect.poll(reported, soon).toBe(1);
+    await finish();
+    first.change();
+    await sleep(400);
+    first.end('closed');
+    await expect.poll(reported, soon).toBe(2);
+  });
+
+  it('leaves a change that was reported just before the end to the next watch beyond its pace', async () => {
+    const pace = { ...quick.pace, change: { runs: 1, withinMs: 60_000 } };
+    const { watch, held, finish, reported } = await served({ pace });
+    const { end } = watch();
+    const { change, end: close } = await held();
+    await expect.poll(reported, soon).toBe(1);
+    await finish();
+    change();
+    close('closed');
+    await end;
+    expect(await reported()).toBe(1);
   });
 
   it('has a run queued for a change that was reported just before the end', async () => {

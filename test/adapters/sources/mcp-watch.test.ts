@@ -14,7 +14,10 @@ type Served = Parameters<typeof openSource>[1];
 interface Watch {
   /** Reports until now. */
   changes: () => number;
-  subscribed: Promise<void>;
+  /** Requests that were counted in the pace of the host. */
+  paced: () => number;
+  /** Resolves with whether the subscription depends on the references. */
+  subscribed: Promise<boolean | undefined>;
   end: Promise<WatchEnd>;
   stop: () => void;
 }
@@ -40,16 +43,22 @@ describe('a watch of an MCP source', () => {
     const source = await openSource(mcpProvider, server, '', limits);
     const stop = new AbortController();
     ends.push(() => stop.abort());
-    const subscribed = Promise.withResolvers<void>();
+    const subscribed = Promise.withResolvers<boolean>();
     let changes = 0;
+    let paced = 0;
+    const pace = (count: number) => {
+      paced += count;
+      return Promise.resolve();
+    };
     const end = source.watch!(
-      { refs, onSubscribed: subscribed.resolve, onChange: () => (changes += 1) },
+      { refs, pace, onSubscribed: subscribed.resolve, onChange: () => (changes += 1) },
       AbortSignal.any([stop.signal, AbortSignal.timeout(30_000)]),
     );
     const isSubscribed = Promise.race([subscribed.promise, end.then(() => undefined)]);
     isSubscribed.catch(() => undefined);
     return {
       changes: () => changes,
+      paced: () => paced,
       subscribed: isSubscribed,
       end,
       stop: () => stop.abort(),
@@ -111,13 +120,19 @@ describe('a watch of an MCP source', () => {
     it('uses the list alone where the server has no subscriptions, and subscriptions where it has no list', async () => {
       const list = await begin({ isEarlier, listChanged: true });
       const ofList = await watch(list, [mcpUri('a.md')]);
-      await ofList.subscribed;
+      expect(await ofList.subscribed).toBe(false);
       await list.put('a.md', 'one');
       await expect.poll(ofList.changes).toBe(1);
       const single = await begin({ isEarlier, subscribe: true });
       await single.put('a.md', 'one');
       const ofSingle = await watch(single, [mcpUri('a.md')]);
-      await ofSingle.subscribed;
+      expect(await ofSingle.subscribed).toBe(true);
+      // Nothing to subscribe to yet.
+      expect(
+        await (
+          await watch(await begin({ isEarlier, subscribe: true, listChanged: true }))
+        ).subscribed,
+      ).toBe(true);
       await single.put('a.md', 'two');
       await expect.poll(ofSingle.changes).toBe(1);
     });
@@ -184,7 +199,7 @@ describe('a watch of an MCP source', () => {
     );
     const refs = Array.from({ length: 50 }, (_, n) => `a:${n}`);
     const { subscribed, changes } = await watch(plainly(both), refs);
-    await subscribed;
+    expect(await subscribed).toBe(false);
     expect(refused).toHaveLength(10);
     await expect.poll(changes).toBe(1);
     const single = await streaming({ subscribe: true }, () => {}, refuse);
@@ -201,10 +216,10 @@ describe('a watch of an MCP source', () => {
     };
     const server = await streaming({ subscribe: true }, () => {}, count);
     const short = Array.from({ length: 1_200 }, (_, n) => `a:${n}`);
-    await (
-      await watch(plainly(server), short)
-    ).subscribed;
+    const ofShort = await watch(plainly(server), short);
+    await ofShort.subscribed;
     expect(asked.splice(0)).toEqual(short.slice(0, 1_000));
+    expect(ofShort.paced()).toBe(1_000);
     const long = Array.from({ length: 100 }, (_, n) => `a:${n}`.padEnd(2_000, 'x'));
     await (
       await watch(plainly(server), long)
@@ -255,6 +270,54 @@ describe('a watch of an MCP source', () => {
     // What is not read waits in the connection.
     expect(written).toBeLessThan(200_000);
     expect(await Promise.race([end, sleep(100, 'under way')])).toBe('under way');
+  });
+
+  /** A server of the earlier revisions whose answers to subscriptions are event streams that `more` goes on with. */
+  const answering = async (more: (response: ServerResponse) => void) => {
+    const open = { now: 0, max: 0, all: 0 };
+    const server = await streaming(
+      { subscribe: true, listChanged: true },
+      () => {},
+      ({ id, method }, response) => {
+        if (method !== 'resources/subscribe') return false;
+        open.all += 1;
+        open.max = Math.max(open.max, (open.now += 1));
+        response.on('close', () => (open.now -= 1));
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(event({ id, result: {} }));
+        more(response);
+        return true;
+      },
+    );
+    return { server, open };
+  };
+  const refsOf = (count: number) => Array.from({ length: count }, (_, n) => `a:${n}`);
+
+  it('reads few notifications in the answer to a subscription', async () => {
+    const { server, open } = await answering((response) => {
+      const send = () => {
+        let isRoom = true;
+        while (isRoom && !response.destroyed) isRoom = response.write(listChanged.repeat(10));
+      };
+      response.on('drain', send);
+      setTimeout(send, 20);
+    });
+    const { changes, subscribed, end } = await watch(plainly(server), refsOf(5));
+    await subscribed;
+    await sleep(2_000);
+    expect(open).toMatchObject({ all: 5, now: 0 });
+    expect(changes()).toBeLessThanOrEqual(5 * 16);
+    expect(await Promise.race([end, sleep(100, 'under way')])).toBe('under way');
+  });
+
+  it('leaves few answers to subscriptions open', async () => {
+    const { server, open } = await answering(() => {});
+    const { subscribed, stop } = await watch(plainly(server), refsOf(200));
+    await subscribed;
+    expect(open.all).toBe(200);
+    expect(open.max).toBeLessThan(10);
+    stop();
+    await expect.poll(() => open.now).toBe(0);
   });
 
   it('ends a stream with an event that is too long', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { WorkflowHandle } from '@temporalio/client';
 import { createWatchActivities } from '#activities/connectors/create-watch-activities.ts';
-import type { WatchLimits } from '#activities/connectors/watch-source.ts';
+import type { WatchLimits } from '#activities/connectors/watch-limits.ts';
 import { watchQueueOf } from '#domain/foundation/durable/task-queues.ts';
 import { createConnectorActivities } from '#activities/connectors/create-connector-activities.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';

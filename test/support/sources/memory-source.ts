@@ -14,6 +14,8 @@ import type {
 /** A subscription at a scripted source. */
 export interface HeldWatch {
   refs: readonly string[];
+  /** Waits for the pace of the host. */
+  pace: WatchInput['pace'];
   /** Reports a change. */
   change: () => void;
   end: (how: WatchEnd) => void;
@@ -32,6 +34,8 @@ export class MemorySource implements Source {
   readonly requests: string[] = [];
   /** Subscriptions that are held. */
   readonly watches = new Set<HeldWatch>();
+  /** Whether subscriptions depend on the references that are given. */
+  usesRefs = true;
 
   put(ref: string, text: string, more: Partial<ListedDocument> = {}): void {
     const version = more.version ?? String(Number(this.documents.get(ref)?.version ?? 0) + 1);
@@ -88,14 +92,14 @@ export class MemorySource implements Source {
     return { groups: groups.slice(from, to), next: to < groups.length ? String(to) : null };
   }
 
-  async watch({ refs, onSubscribed, onChange }: WatchInput, signal: AbortSignal): Promise<WatchEnd> {
+  async watch({ refs, pace, onSubscribed, onChange }: WatchInput, signal: AbortSignal): Promise<WatchEnd> {
     await this.#request('watch', null);
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<WatchEnd>();
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    const held = { refs, change: onChange, end: resolve };
+    const held = { refs, pace, change: onChange, end: resolve };
     this.watches.add(held);
-    onSubscribed();
+    onSubscribed(this.usesRefs);
     try {
       return await promise;
     } finally {
