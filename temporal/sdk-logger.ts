@@ -11,6 +11,9 @@ const shown = [
   'durationMs',
 ] as const;
 
+/** Of a queue that has activities only, such as that of watches: it is what such a queue is for. */
+const expected = 'No workflows registered, not polling for workflow tasks';
+
 /** Warnings and errors of the SDK, with the activity or workflow that they concern and the code of its failure. */
 export function sdkLogger(logger: Logger): SdkLogger {
   return {
@@ -18,7 +21,9 @@ export function sdkLogger(logger: Logger): SdkLogger {
     trace: () => {},
     debug: () => {},
     info: () => {},
-    warn: (message, meta) => logger.warn({ sdk: message, ...about(meta) }, 'temporal'),
+    warn: (message, meta) => {
+      if (message !== expected) logger.warn({ sdk: message, ...about(meta) }, 'temporal');
+    },
     error: (message, meta) => logger.error({ sdk: message, ...about(meta) }, 'temporal'),
   };
 }

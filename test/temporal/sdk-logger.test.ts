@@ -17,6 +17,7 @@ it('says which activity failed and with which code, and nothing of what it worke
   logger.warn('Activity failed', meta);
   logger.error('Worker failed', { error: new TypeError('a canary'), details: 'a canary' });
   logger.info('Activity started', meta);
+  logger.warn('No workflows registered, not polling for workflow tasks');
   expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
     {
       level: 40,
