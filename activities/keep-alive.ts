@@ -1,12 +1,15 @@
 import { Context } from '@temporalio/activity';
 
-const beatEveryMs = 700;
+const defaultBeatMs = 700;
 
 /**
  * Sends heartbeats on a timer while `work` runs. Aborts its `stop` when Temporal cancels the activity or the worker
  * shuts down.
  */
-export async function keepAlive<T>(work: (stop: AbortController) => Promise<T>): Promise<T> {
+export async function keepAlive<T>(
+  work: (stop: AbortController) => Promise<T>,
+  beatEveryMs = defaultBeatMs,
+): Promise<T> {
   const context = Context.current();
   const stop = new AbortController();
   const timer = setInterval(() => context.heartbeat(), beatEveryMs);

@@ -1,5 +1,5 @@
-import { Context } from '@temporalio/activity';
 import type { RunConnectorInput, WatchSourceResult } from '#workflows/run-connector/messages.ts';
+import { keepAlive } from '../keep-alive.ts';
 import type { SourceDependencies } from './run-steps.ts';
 import { watchLimits, type WatchLimits } from './watch-limits.ts';
 import { WatchPlaces } from './watch-places.ts';
@@ -12,16 +12,11 @@ export function createWatchActivities(deps: SourceDependencies, limits: Partial<
   const all = { ...watchLimits, ...limits };
   const places = new WatchPlaces(all.perTenant);
   return {
-    watchSource: async ({ tenantId, connectorId }: RunConnectorInput): Promise<WatchSourceResult> => {
-      const context = Context.current();
-      const beat = setInterval(() => context.heartbeat(), beatEveryMs);
-      try {
-        const ids = { tenantId, connectorId };
-        return await watchSource({ ...deps, places, limits: all }, ids, context.cancellationSignal);
-      } finally {
-        clearInterval(beat);
-      }
-    },
+    watchSource: ({ tenantId, connectorId }: RunConnectorInput): Promise<WatchSourceResult> =>
+      keepAlive(
+        ({ signal }) => watchSource({ ...deps, places, limits: all }, { tenantId, connectorId }, signal),
+        beatEveryMs,
+      ),
   };
 }
 

@@ -47,17 +47,7 @@ export async function withSource<T>(
     const settings = { scopeConfig, credentialId, clientCredentialId };
     ({ host } = sources.endpoint(connector.providerSlug, connector.scopeConfig));
     source = await sources.open(sourceOf(connector, settings));
-    const pace = async (count: number, signal: AbortSignal): Promise<void> => {
-      if (host === null || count === 0) {
-        return;
-      }
-      const taken = { tenantId, host, count };
-      const waitMs = await unitOfWork.inTenant(tenantId, (em) => takeRequests(em, taken));
-      if (waitMs > maxWaitMs) {
-        throw new SourceFailure('rate_limited', 'Other runs use this source.', { retryAfterMs: waitMs });
-      }
-      await pause(waitMs, signal);
-    };
+    const pace = paceOf(unitOfWork, { tenantId, host, maxWaitMs });
     return await work({ ...running, tenantId, source, pace });
   } catch (error) {
     if (error instanceof RunEnded) {
@@ -71,6 +61,29 @@ export async function withSource<T>(
   } finally {
     await source?.close?.().catch(() => {});
   }
+}
+
+interface PacedHost {
+  tenantId: string;
+  /** Null: the source has none. */
+  host: string | null;
+  /** A longer wait is a failure. */
+  maxWaitMs: number;
+}
+
+/** Waits until so many requests may be sent to a host. @throws SourceFailure, the signal's reason */
+export function paceOf(unitOfWork: UnitOfWork, { tenantId, host, maxWaitMs }: PacedHost): OpenRun['pace'] {
+  return async (count, signal) => {
+    if (host === null || count === 0) {
+      return;
+    }
+    const taken = { tenantId, host, count };
+    const waitMs = await unitOfWork.inTenant(tenantId, (em) => takeRequests(em, taken));
+    if (waitMs > maxWaitMs) {
+      throw new SourceFailure('rate_limited', 'Other runs use this source.', { retryAfterMs: waitMs });
+    }
+    await pause(waitMs, signal);
+  };
 }
 
 async function noteFailure(

@@ -3,10 +3,9 @@ import { sourceOf } from '#domain/knowledge/connectors/connector-spec.ts';
 import { reportChange } from '#domain/knowledge/connectors/report-change.ts';
 import { SourceFailure, type Source } from '#domain/knowledge/connectors/source.ts';
 import { readWatchState, watchedRefs } from '#domain/knowledge/connectors/watched-connector.ts';
-import { takeRequests } from '#domain/knowledge/synchronisation/source-pace.ts';
 import type { WatchSourceResult } from '#workflows/run-connector/messages.ts';
 import { ChangeReporter } from './change-reporter.ts';
-import { pause, type SourceDependencies } from './run-steps.ts';
+import { paceOf, pause, type SourceDependencies } from './run-steps.ts';
 import { WatchGuard, type WatchedSource } from './watch-guard.ts';
 import type { Cause, WatchLimits } from './watch-limits.ts';
 import type { WatchPlaces } from './watch-places.ts';
@@ -121,25 +120,15 @@ async function subscribeOnce(
     const { scopeConfig, credentialId = null, clientCredentialId = null } = connector;
     const { host } = sources.endpoint(connector.providerSlug, scopeConfig);
     const either = AbortSignal.any([signal, guard.signal]);
-    const pace = async (count: number) => {
-      if (host === null) {
-        return;
-      }
-      const taken = { tenantId, host, count };
-      const waitMs = await unitOfWork.inTenant(tenantId, (em) => takeRequests(em, taken));
-      if (waitMs > maxPauseMs) {
-        throw new SourceFailure('rate_limited', 'Runs use this source.', { retryAfterMs: waitMs });
-      }
-      await pause(waitMs, either);
-    };
-    await pace(1);
+    const pace = paceOf(unitOfWork, { tenantId, host, maxWaitMs: maxPauseMs });
+    await pace(1, either);
     source = await sources.open(sourceOf(connector, { scopeConfig, credentialId, clientCredentialId }));
     if (source.watch === undefined) {
       return 'unsupported';
     }
     const input = {
       refs: watched.refs,
-      pace,
+      pace: (count: number) => pace(count, either),
       onSubscribed: (usesRefs: boolean) => {
         guard.usesRefs = usesRefs;
         onSubscribed();

@@ -2,6 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode, UnauthorizedError } from '@model
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { AnswerLimitExceeded } from '../../egress/answer-limit-exceeded.ts';
 import type { Wire } from '../../tools/watched-fetch.ts';
+import { statusFailure } from '../shared/http-failure.ts';
 
 /** An answer exceeds the bytes that may be read of it. */
 export class AnswerTooLarge extends SourceFailure {
@@ -23,6 +24,13 @@ const notAnswered = new Set<string>([
 
 export function isUnknownResource(error: unknown): boolean {
   return error instanceof ProtocolError && unknownResource.has(error.code);
+}
+
+/** What the status of an answer says, of 300 or above. */
+export function refusalOf(answer: Response): SourceFailure {
+  return answer.status < 400
+    ? new SourceFailure('scope_invalid', 'The tool server redirects: give its final address.')
+    : statusFailure(answer);
 }
 
 interface Seen {

@@ -5,9 +5,8 @@ import { EndingTransport } from '../../tools/ending-transport.ts';
 import { watchedFetch, type Wire } from '../../tools/watched-fetch.ts';
 import type { SourceAccess } from '../provider.ts';
 import { authorizationOf } from '../shared/authorization.ts';
-import { statusFailure } from '../shared/http-failure.ts';
 import { createClient } from './client.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, refusalOf } from './failure.ts';
 import { notingBreak } from './noting-break.ts';
 
 const requestMs = 60_000;
@@ -131,10 +130,4 @@ export class McpSession {
       this.#isBroken = true;
     });
   }
-}
-
-function refusalOf(answer: Response): SourceFailure {
-  return answer.status < 400
-    ? new SourceFailure('scope_invalid', 'The tool server redirects: give its final address.')
-    : statusFailure(answer);
 }

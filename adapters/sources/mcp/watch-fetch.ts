@@ -1,7 +1,8 @@
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { boundedFetch } from '../../egress/bounded-fetch.ts';
 import type { SourceAccess } from '../provider.ts';
 import { statusFailure } from '../shared/http-failure.ts';
+import { refusalOf } from './failure.ts';
 import { OpenAnswers } from './open-answers.ts';
 import { pacedBody } from './paced-body.ts';
 
@@ -97,10 +98,4 @@ function isTransient(status: number): boolean {
 function isListen(body: unknown): boolean {
   const message: unknown = typeof body === 'string' ? JSON.parse(body) : null;
   return (message as { method?: unknown } | null)?.method === 'subscriptions/listen';
-}
-
-function refusalOf(answer: Response): SourceFailure {
-  return answer.status < 400
-    ? new SourceFailure('scope_invalid', 'The tool server redirects: give its final address.')
-    : statusFailure(answer);
 }

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { SourceDocument } from './source-document.entity.ts';
-import { watchableRefs } from './watchable-refs.ts';
+import { maxWatchedRefs, watchableRefs } from './watchable-refs.ts';
 
 /** What a watch of a connector's source depends on. */
 export interface WatchState {
@@ -9,8 +9,6 @@ export interface WatchState {
   /** Changes with each run that ended well, which may have found new documents. */
   synced: string;
 }
-
-const maxRefs = 1_000;
 
 /** The state of a connector whose source may be watched, in one query; null: it is not active, or gone. */
 export async function readWatchState(em: EntityManager, connectorId: string): Promise<WatchState | null> {
@@ -32,7 +30,7 @@ export async function watchedRefs(em: EntityManager, connectorId: string): Promi
   const found = await em.find(
     SourceDocument,
     { connectorId, state: 'stored' },
-    { fields: ['ref'], orderBy: { createdAt: 'asc', id: 'asc' }, limit: maxRefs },
+    { fields: ['ref'], orderBy: { createdAt: 'asc', id: 'asc' }, limit: maxWatchedRefs },
   );
   return watchableRefs(found.map(({ ref }) => ref));
 }
