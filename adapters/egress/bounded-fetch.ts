@@ -3,6 +3,7 @@ import type { ExceededLimit } from './answer-limit-exceeded.ts';
 import { answerLimits, errorBodyMs, type AnswerLimits, type AnswerUse } from './answer-limits.ts';
 import { longEventBytes, type AnswerShare } from './answer-shares.ts';
 import { EventMeter } from './event-meter.ts';
+import { relayBody, type Pull } from './relay-body.ts';
 
 export interface BoundedFetchOptions {
   /** The guarded fetch. */
@@ -67,7 +68,7 @@ function within(
   const events = new EventMeter(limits);
   let releaseShare: (() => void) | null = null;
   watch.onEnd(() => releaseShare?.());
-  return relayBody(body, watch, async (reader, controller) => {
+  return relayWatched(body, watch, async (reader, controller) => {
     watch.allow('idle', limits.idleMs);
     const { value } = await reader.read();
     watch.received('idle');
@@ -99,7 +100,7 @@ function within(
 /** Truncates at the limit: the status already carries the needed information. */
 function beginningOf(body: ReadableStream<Uint8Array>, watch: AnswerWatch, max: number): ReadableStream {
   watch.allow('total', errorBodyMs);
-  return relayBody(body, watch, async (reader, controller) => {
+  return relayWatched(body, watch, async (reader, controller) => {
     const value = await reader.read().then(
       (read) => read.value,
       () => undefined,
@@ -118,29 +119,7 @@ function beginningOf(body: ReadableStream<Uint8Array>, watch: AnswerWatch, max: 
   });
 }
 
-type Pull = (
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  controller: ReadableStreamDefaultController<Uint8Array>,
-) => Promise<void>;
-
-/** A chunk is read when the consumer requests it, and none ahead. */
-function relayBody(body: ReadableStream<Uint8Array>, watch: AnswerWatch, pull: Pull): ReadableStream {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        try {
-          await pull(reader, controller);
-        } catch (error) {
-          watch.end();
-          throw error;
-        }
-      },
-      cancel: (reason) => {
-        watch.end();
-        return reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+function relayWatched(body: ReadableStream<Uint8Array>, watch: AnswerWatch, pull: Pull): ReadableStream {
+  const end = () => watch.end();
+  return relayBody(body.getReader(), pull, { onFailure: end, onCancel: end });
 }

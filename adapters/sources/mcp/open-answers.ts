@@ -1,3 +1,5 @@
+import { passChunk, relayBody, withBody, type Pull } from '../../egress/relay-body.ts';
+
 /** A server may send requests of its own in an answer, and wait for what is answered to them. */
 const maxOpen = 4;
 
@@ -16,31 +18,13 @@ export class OpenAnswers {
     const reader = answer.body.getReader();
     this.#readers.add(reader);
     this.#endOldest(maxOpen);
-    const body = new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          try {
-            const { value } = await reader.read();
-            if (value === undefined) {
-              this.#readers.delete(reader);
-              controller.close();
-            } else {
-              controller.enqueue(value);
-            }
-          } catch (error) {
-            this.#readers.delete(reader);
-            throw error;
-          }
-        },
-        cancel: (reason) => {
-          this.#readers.delete(reader);
-          return reader.cancel(reason);
-        },
-      },
-      { highWaterMark: 0 },
-    );
-    const { status, statusText, headers } = answer;
-    return new Response(body, { status, statusText, headers: [...headers] });
+    const ended = () => void this.#readers.delete(reader);
+    const pull: Pull = async (...chunk) => {
+      if ((await passChunk(...chunk)) === undefined) {
+        ended();
+      }
+    };
+    return withBody(answer, relayBody(reader, pull, { onFailure: ended, onCancel: ended }));
   }
 
   /** Ends all: their limits of time are not waited for. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { passChunk, relayBody, withBody, type Pull } from '../../egress/relay-body.ts';
 
 /** Cost of reading, in bytes: each line costs more than its text, since it may be an event that is parsed. */
 const cost = { perSecond: 8_192, burst: 65_536, line: 128 };
@@ -16,39 +17,24 @@ export function pacedBody(response: Response, signal: AbortSignal, onEnd: () => 
   const reader = response.body.getReader();
   const burstMs = (cost.burst / cost.perSecond) * 1_000;
   let paidUntil = 0;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        try {
-          const aheadMs = paidUntil - performance.now();
-          if (aheadMs > 0) {
-            await sleep(aheadMs, undefined, { signal });
-          }
-          const { value } = await reader.read();
-          if (value === undefined) {
-            controller.close();
-            onEnd();
-            return;
-          }
-          paidUntil =
-            Math.max(paidUntil, performance.now() - burstMs) + (costOf(value) / cost.perSecond) * 1_000;
-          controller.enqueue(value);
-        } catch (error) {
-          onEnd();
-          // An abort during the pause is not seen by the answer below, whose timers would go on.
-          void reader.cancel(error).catch(() => undefined);
-          throw error;
-        }
-      },
-      cancel: (reason) => {
-        onEnd();
-        return reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  const { status, statusText, headers } = response;
-  return new Response(body, { status, statusText, headers: [...headers] });
+  const pull: Pull = async (...chunk) => {
+    const aheadMs = paidUntil - performance.now();
+    if (aheadMs > 0) {
+      await sleep(aheadMs, undefined, { signal });
+    }
+    const value = await passChunk(...chunk);
+    if (value === undefined) {
+      onEnd();
+      return;
+    }
+    paidUntil = Math.max(paidUntil, performance.now() - burstMs) + (costOf(value) / cost.perSecond) * 1_000;
+  };
+  const onFailure = (error: unknown) => {
+    onEnd();
+    // An abort during the pause is not seen by the answer below, whose timers would go on.
+    void reader.cancel(error).catch(() => undefined);
+  };
+  return withBody(response, relayBody(reader, pull, { onFailure, onCancel: onEnd }));
 }
 
 function costOf(chunk: Uint8Array): number {
