@@ -1,15 +1,14 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { validate } from 'uuid';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
-import { sourceReading, type SourceReading } from '#domain/knowledge/collections/source-reading.ts';
-import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import { sourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { DocumentFilter } from './document-filter.ts';
 import { foldPassages } from './fold-passages.ts';
-import type { Passage, PlacedPassage } from './passage.ts';
-import { fuseHits, type FusedHit, type KeywordHit } from './fuse-hits.ts';
+import type { Passage } from './passage.ts';
+import { fuseHits, type Fusion, type KeywordHit } from './fuse-hits.ts';
 import { matchKeywords } from './match-keywords.ts';
-import { nearestPassages } from './nearest-passages.ts';
+import { nearestPassages, type NearestPassages } from './nearest-passages.ts';
 import { contentOf } from './question.ts';
 import {
   questionTarget,
@@ -18,6 +17,7 @@ import {
   type QuestionAccess,
   type QuestionVector,
 } from './question-vector.ts';
+import { readPassages } from './read-passages.ts';
 
 export interface KnowledgeQuery {
   spaceId: string;
@@ -48,89 +48,107 @@ const candidates = 200;
 const foldedFrom = 2;
 
 /**
- * The best passages of a space for a question, best first. The question is embedded between two transactions.
+ * The best passages of a space for a question, best first. The question is embedded between two transactions; then both
+ * searches run at once, each in a transaction of its own, and their passages are read in a last one.
  * @throws `collection_not_found` for another space's collection.
  */
 export async function searchKnowledge(
   access: QuestionAccess,
   query: KnowledgeQuery,
 ): Promise<KnowledgeAnswer> {
-  const { principalId } = access;
   const first = await access.inTransaction(async (em) => {
     const collections = await searchable(em, query);
     const target = await questionTarget(em, access, query);
+    const searched = { collections, query, principalId: access.principalId };
     return typeof target === 'string'
-      ? { answer: await rank(em, { collections, principalId }, query, target) }
-      : { collections, target };
+      ? { answer: await answerByKeyword(em, searched, target) }
+      : { searched, target };
   });
   if ('answer' in first) {
     return first.answer;
   }
-  const vector = await questionVector(access, first.target, query.query);
-  const { collections } = first;
-  return access.inTransaction((em) => rank(em, { collections, principalId }, query, vector));
+  const { searched, target } = first;
+  const vector = await questionVector(access, target, query.query);
+  return typeof vector === 'string'
+    ? access.inTransaction((em) => answerByKeyword(em, searched, vector))
+    : answerByBoth(access, searched, vector);
 }
 
-async function rank(
+async function answerByKeyword(
   em: EntityManager,
-  { collections, principalId }: { collections: Collection[]; principalId: string },
-  query: KnowledgeQuery,
-  found: QuestionVector | KeywordReason,
+  searched: Searched,
+  reason: KeywordReason,
 ): Promise<KnowledgeAnswer> {
-  const vector = typeof found === 'string' ? null : found;
-  const answer = {
-    mode: typeof found === 'string' ? ('keyword' as const) : ('hybrid' as const),
-    reason: typeof found === 'string' ? found : null,
-    generation: vector?.embeddingId ?? null,
-  };
-  if (collections.length === 0) {
-    return { ...answer, passages: [] };
-  }
-  const reading = await sourceReading(em, collections, principalId);
-  const searched = { collections, reading, filter: query.filter ?? {} };
-  const keyword = await byKeyword(em, searched, contentOf(query.query));
-  const nearest = vector && (await byMeaning(em, searched, vector));
-  const limit = foldedFrom * query.limit;
-  const hits = fuseHits({ keyword, vector: nearest, alpha: query.alpha, limit });
-  return { ...answer, passages: foldPassages(await load(em, hits), query.limit) };
+  const keyword = await byKeyword(em, searched);
+  const passages = await best(em, searched, { keyword, vector: null });
+  return { passages, mode: 'keyword', reason, generation: null };
 }
 
+/** No transaction waits for another one: with many searches at once, all connections could be held by waiting ones. */
+async function answerByBoth(
+  { inTransaction }: QuestionAccess,
+  searched: Searched,
+  questionVector: QuestionVector,
+): Promise<KnowledgeAnswer> {
+  const [keyword, vector] = await Promise.all([
+    inTransaction((em) => byKeyword(em, searched)),
+    inTransaction((em) => byMeaning(em, searched, questionVector)),
+  ]);
+  const passages = await inTransaction((em) => best(em, searched, { keyword, vector }));
+  return { passages, mode: 'hybrid', reason: null, generation: questionVector.embeddingId };
+}
+
+/** What both searches search. */
 interface Searched {
   collections: Collection[];
-  reading: SourceReading | null;
-  filter: DocumentFilter;
+  query: KnowledgeQuery;
+  principalId: string;
 }
 
 async function byKeyword(
   em: EntityManager,
-  { collections, reading, filter }: Searched,
-  question: string,
+  { collections, query: { query, filter = {} }, principalId }: Searched,
 ): Promise<KeywordHit[]> {
+  const reading = await sourceReading(em, collections, principalId);
+  const question = contentOf(query);
   const hits: KeywordHit[] = [];
   for (const [config, members] of Map.groupBy(collections, (collection) => collection.textSearchConfig)) {
     const collectionIds = members.map(({ id }) => id);
     const passages = members.reduce((sum, { chunkCount }) => sum + chunkCount, 0);
     const tenantId = members[0]?.tenantId ?? '';
-    const query = { tenantId, collectionIds, config, question, passages, filter, reading, limit: candidates };
-    hits.push(...(await matchKeywords(em, query)));
+    const side = { tenantId, collectionIds, config, question, passages, filter, reading, limit: candidates };
+    hits.push(...(await matchKeywords(em, side)));
   }
   return hits;
 }
 
+/** @returns null without collections */
 async function byMeaning(
   em: EntityManager,
-  { collections, reading, filter }: Searched,
+  { collections, query: { filter = {} }, principalId }: Searched,
   vector: QuestionVector,
-) {
-  return nearestPassages(em, {
-    ...vector,
-    tenantId: collections[0]?.tenantId ?? '',
-    collectionIds: collections.map(({ id }) => id),
-    passages: collections.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
-    filter,
-    reading,
-    limit: candidates,
-  });
+): Promise<NearestPassages | null> {
+  const [first] = collections;
+  return first === undefined
+    ? null
+    : nearestPassages(em, {
+        ...vector,
+        tenantId: first.tenantId,
+        collectionIds: collections.map(({ id }) => id),
+        passages: collections.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
+        filter,
+        reading: await sourceReading(em, collections, principalId),
+        limit: candidates,
+      });
+}
+
+async function best(
+  em: EntityManager,
+  { query: { alpha, limit } }: Searched,
+  hits: Pick<Fusion, 'keyword' | 'vector'>,
+): Promise<Passage[]> {
+  const fused = fuseHits({ ...hits, alpha, limit: foldedFrom * limit });
+  return foldPassages(await readPassages(em, fused), limit);
 }
 
 async function searchable(em: EntityManager, query: KnowledgeQuery): Promise<Collection[]> {
@@ -146,64 +164,4 @@ async function searchable(em: EntityManager, query: KnowledgeQuery): Promise<Col
     throw notFound('collection_not_found');
   }
   return found;
-}
-
-interface PassageRow {
-  filename: string;
-  collection_id: string;
-  media_type: DocumentMediaType;
-  text: string;
-  heading: string | null;
-  page: number | null;
-  anchor: string | null;
-  start_offset: number;
-  end_offset: number;
-  metadata: Record<string, string>;
-}
-
-async function load(em: EntityManager, hits: FusedHit[]): Promise<PlacedPassage[]> {
-  if (hits.length === 0) {
-    return [];
-  }
-  const wanted = hits.map(({ documentId, position, generation = null }) => ({
-    document_id: documentId,
-    position,
-    generation,
-  }));
-  const rows = await em.execute<(PassageRow & { n: number })[]>(
-    `select w.n::int4 as n, d.filename, d.media_type, d.metadata, c.collection_id, c.text, c.heading, c.page, c.anchor,
-            c.start_offset, c.end_offset
-     from rows from (jsonb_to_recordset(?::jsonb) as (document_id uuid, position integer, generation integer))
-       with ordinality as w(document_id, position, generation, n)
-     join documents d on d.id = w.document_id
-     join chunks c on c.tenant_id = d.tenant_id and c.document_id = d.id
-       and c.generation = coalesce(w.generation, d.generation) and c.position = w.position
-     order by w.n`,
-    [JSON.stringify(wanted)],
-  );
-  return rows.flatMap((row) => {
-    const hit = hits[row.n - 1];
-    return hit === undefined ? [] : [present(row, hit)];
-  });
-}
-
-function present(row: PassageRow, hit: FusedHit): PlacedPassage {
-  return {
-    position: hit.position,
-    documentId: hit.documentId,
-    filename: row.filename,
-    collectionId: row.collection_id,
-    mediaType: row.media_type,
-    text: row.text,
-    heading: row.heading,
-    page: row.page,
-    anchor: row.anchor,
-    score: hit.score,
-    keywordScore: hit.keywordScore,
-    vectorScore: hit.vectorScore,
-    coverage: hit.coverage,
-    start: row.start_offset,
-    end: row.end_offset,
-    attributes: row.metadata,
-  };
 }
