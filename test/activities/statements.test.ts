@@ -92,8 +92,8 @@ async function run(responseId: string): Promise<void> {
   }
 }
 
-it('a response is accepted in seven statements', async () => {
-  expect(await counter.during(() => create('none'))).toBeLessThanOrEqual(7);
+it('a response is accepted in six messages', async () => {
+  expect(await counter.during(() => create('none'))).toBeLessThanOrEqual(6);
 });
 
 it('a turn takes five: read, claim, append, look, commit', async () => {

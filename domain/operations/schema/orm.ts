@@ -3,6 +3,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import type { Pool } from 'pg';
 import { allEntities } from './all-entities.ts';
 import { boundedClient, type ClientBounds } from '#domain/foundation/persistence/bounded-client.ts';
+import { joinedBegin } from '#domain/foundation/persistence/joined-begin.ts';
 import { sessionOptions } from '#domain/foundation/persistence/session-options.ts';
 import { PostgresDriver } from '#domain/foundation/persistence/postgres-driver.ts';
 import { Migration20261121000000 } from '#domain/operations/schema/migrations/Migration20261121000000.ts';
@@ -82,7 +83,7 @@ export function ormConfig(options: OrmOptions): Options {
     allowGlobalContext: false,
     pool: { min: 0, max: options.poolSize ?? 10 },
     driverOptions: {
-      Client: boundedClient(options),
+      Client: joinedBegin(boundedClient(options)),
       onPoolCreated: (pool: Pool) => options.watch?.count(pool),
       // The ORM reads only server, login and database from the address; the driver also its parameters, like
       // `sslmode`.

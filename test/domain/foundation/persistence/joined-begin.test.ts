@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createOrm } from '#domain/operations/schema/orm.ts';
+import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
+import { countStatements, type StatementCounter } from '../../../support/statement-counter.ts';
+
+let database: TestDatabase;
+let counter: StatementCounter;
+let orm: ReturnType<typeof createOrm>;
+let unitOfWork: UnitOfWork;
+const tenantId = newId();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  counter = await countStatements(database.url);
+  // A single connection: what a transaction leaves behind would show in the next one.
+  orm = createOrm({ url: counter.url, statementTimeoutMs: 5_000, poolSize: 1 });
+  unitOfWork = new UnitOfWork(orm);
+  await unitOfWork.inTenant(tenantId, (em) => em.execute('select 1'));
+});
+afterAll(async () => {
+  await orm?.close(true);
+  await counter?.close();
+  await database?.drop();
+});
+
+const state = `select current_setting('app.tenant_id', true) as tenant,
+  now() = statement_timestamp() as "isFirst"`;
+
+it('a transaction of a tenant begins in the message that sets the tenant', async () => {
+  const messages = await counter.during(() => unitOfWork.inTenant(tenantId, (em) => em.execute('select 1')));
+  expect(messages).toBe(3);
+});
+
+it('both statements of a transaction belong to it, and end with it', async () => {
+  const [first, second] = await unitOfWork.inTenant(tenantId, async (em) => [
+    await em.execute<{ at: string; tenant: string }[]>(
+      `select now()::text as at, current_setting('app.tenant_id') as tenant`,
+    ),
+    await em.execute<{ at: string; tenant: string }[]>(
+      `select now()::text as at, current_setting('app.tenant_id') as tenant`,
+    ),
+  ]);
+  expect(first).toEqual(second);
+  expect(first[0]!.tenant).toBe(tenantId);
+  const [after] = await unitOfWork.acrossTenants((em) => em.execute<{ tenant: string | null }[]>(state));
+  expect(after).toMatchObject({ tenant: '', isFirst: true });
+});
+
+it('a transaction without a tenant begins before its first statement', async () => {
+  const messages = await counter.during(() =>
+    unitOfWork.acrossTenants((em) =>
+      em.transactional(async (inside) => {
+        const [{ at }] = (await inside.execute<{ at: string }[]>('select now()::text as at')) as [
+          { at: string },
+        ];
+        expect(await inside.execute('select now()::text as at')).toEqual([{ at }]);
+      }),
+    ),
+  );
+  expect(messages).toBe(4);
+});
+
+it.each([
+  ['commit', () => Promise.resolve()],
+  ['rollback', () => Promise.reject(new Error('changed its mind'))],
+])('a transaction without any statement leaves nothing open by %s', async (_ending, work) => {
+  await unitOfWork.acrossTenants((em) => em.transactional(work)).catch(() => undefined);
+  const [after] = await unitOfWork.acrossTenants((em) => em.execute<{ isFirst: boolean }[]>(state));
+  expect(after).toMatchObject({ isFirst: true });
+});
+
+it('a refused tenant is rolled back, and the connection is used again', async () => {
+  await expect(
+    unitOfWork.acrossTenants((em) => {
+      const fork = em.fork({ session: { variables: { 'not a name': 'x' } } });
+      return fork.transactional((inside) => inside.execute('select 1'));
+    }),
+  ).rejects.toThrow('not a name');
+  const [after] = await unitOfWork.acrossTenants((em) => em.execute<{ isFirst: boolean }[]>(state));
+  expect(after).toMatchObject({ isFirst: true });
+});
