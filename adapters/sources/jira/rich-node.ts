@@ -1,0 +1,41 @@
+/** A node of rich text, of whose members the service may say anything. */
+export interface RichNode {
+  type: unknown;
+  text: unknown;
+  content: readonly unknown[];
+  marks: readonly unknown[];
+  attrs: Readonly<Record<string, unknown>>;
+}
+
+export function nodeOf(value: unknown): RichNode {
+  const { type, text, content, marks, attrs } = recordOf(value);
+  return { type, text, content: listOf(content), marks: listOf(marks), attrs: recordOf(attrs) };
+}
+
+export function childrenOf(node: RichNode): RichNode[] {
+  return node.content.map(nodeOf);
+}
+
+export function recordOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** All text beneath, of any depth. */
+export function flatText(node: RichNode, between = ' '): string {
+  const found: string[] = [];
+  const left: unknown[] = node.content.toReversed();
+  while (left.length > 0) {
+    const { text, content } = nodeOf(left.pop());
+    if (typeof text === 'string') {
+      found.push(text);
+    }
+    for (let at = content.length - 1; at >= 0; at -= 1) {
+      left.push(content[at]);
+    }
+  }
+  return found.join(between);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
