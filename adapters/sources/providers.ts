@@ -5,6 +5,7 @@ import { githubProvider } from './github/provider.ts';
 import { gitlabProvider } from './gitlab/provider.ts';
 import { googleDriveProvider } from './google-drive/provider.ts';
 import { imapProvider } from './imap/provider.ts';
+import { jiraProvider } from './jira/provider.ts';
 import { mcpProvider } from './mcp/provider.ts';
 import { postgresProvider } from './postgres/provider.ts';
 import type { SourceProvider } from './provider.ts';
@@ -26,6 +27,7 @@ export const providers: readonly SourceProvider[] = [
   mcpProvider,
   filesystemProvider,
   confluenceProvider,
+  jiraProvider,
   githubProvider,
   gitlabProvider,
   googleDriveProvider,

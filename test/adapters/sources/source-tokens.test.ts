@@ -234,6 +234,18 @@ describe('Confluence', () => {
     expect(query.getAll('prompt')).toEqual(['consent']);
   });
 
+  it('is connected in the same way for Jira', async () => {
+    const parse = (base: string) => catalogue.parseScope('jira', { base_url: base, projects: ['APP'] });
+    expect(catalogue.authorization('jira', parse('https://example.atlassian.net'), 't')).toBeNull();
+    const target = targetAt('jira', {
+      base_url: 'https://api.atlassian.com/ex/jira/1',
+      projects: ['APP'],
+    });
+    const { searchParams: query } = await begun(target);
+    expect(query.get('audience')).toBe('api.atlassian.com');
+    expect(query.get('scope')).toBe('read:jira-work read:jira-user offline_access');
+  });
+
   it('may leave out the type of a token', async () => {
     const target = targetAt('confluence', { base_url: `${origin}/ex/confluence/1/wiki`, readers: false });
     const body = {
