@@ -250,16 +250,17 @@ describe('Jira', () => {
     expect(await model.sync(source)).toMatchObject({ scope: 'changes', documents: { length: 1 } });
   });
 
-  it('notices a change that the index of the search showed after the next listing', async () => {
+  it('notices a change that the index of the search showed after the next listing, for 70 minutes', async () => {
     server = await startJira();
     const a = server.add('a', 'text', { updated: Date.now() - 48 * hourMs });
     const model = new SourceModel();
     const source = await open({ relist_hours: 24 });
     await model.sync(source);
     server.freezeIndex(true);
-    server.change(a, { status: 'Done' });
+    server.change(a, { status: 'Done', updated: Date.now() - 65 * 60_000 });
     await model.sync(source);
     await model.sync(source);
+    expect(model.copies.get('10001')!.text).toContain('To Do');
     server.freezeIndex(false);
     await model.sync(source);
     expect(model.copies.get('10001')!.text).toContain('Done');
