@@ -1,5 +1,4 @@
-import type { FetchInput, Fetched } from '#domain/knowledge/connectors/source.ts';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { SourceFailure, type FetchInput, type Fetched } from '#domain/knowledge/connectors/source.ts';
 import { TooLong } from '../shared/json-api.ts';
 import { isShownComment, toMarkdown, versionOf } from './document.ts';
 import { issuesAtOnce, type JiraClient } from './jira-client.ts';
