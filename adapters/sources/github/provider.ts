@@ -10,6 +10,7 @@ import { defineProvider, type SourceAccess } from '../provider.ts';
 import { JsonApi, type Answer } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
+import { serviceTime } from '../shared/service-time.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { githubConnection } from './connection.ts';
 import { toDocument, toMarkdown, versionOf } from './document.ts';
@@ -69,7 +70,7 @@ class GithubSource implements Source {
     }
     const known = sinceIn(state, name);
     const answer = await this.#page(name, state, signal);
-    state.began ||= new Date(Date.parse(answer?.headers.get('date') ?? '') || Date.now()).toISOString();
+    state.began ||= serviceTime(answer?.headers);
     const found = (answer?.value ?? []).filter((each) => this.#isWanted(each));
     const paging = nextIn(answer?.headers.get('link') ?? null);
     if (paging === null) {

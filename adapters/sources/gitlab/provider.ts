@@ -9,6 +9,7 @@ import {
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
+import { serviceTime } from '../shared/service-time.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { ItemReader } from './item-reader.ts';
 import type { KindReader } from './kind-reader.ts';
@@ -66,7 +67,7 @@ class GitlabSource implements Source {
       throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
     }
     const page = await laterPage(state.paging !== null, reader.page(state, signal));
-    state.began ||= new Date(Date.parse(page.headers.get('date') ?? '') || Date.now()).toISOString();
+    state.began ||= serviceTime(page.headers);
     const { paging } = page;
     const following = { ...state, paging, kind: state.kind + (paging === null ? 1 : 0) };
     const { take, ...end } = nextPlace(place, {

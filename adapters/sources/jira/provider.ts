@@ -9,6 +9,7 @@ import {
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
+import { serviceTime } from '../shared/service-time.ts';
 import { webEndpoint, withoutSlashes } from '../shared/web-url.ts';
 import { jiraConnection } from './connection.ts';
 import { isShown, toDocument } from './document.ts';
@@ -82,7 +83,7 @@ class JiraSource implements Source {
       known !== null,
       this.#client.search({ jql, token: known?.token, maxResults: pageSize }, signal),
     );
-    const began = known?.began ?? beginning(headers);
+    const began = known?.began ?? serviceTime(headers);
     const state = { began, whole: begin.whole, since: begin.since };
     const shown = value.issues.filter((issue) => isShown(issue, this.#scope));
     const { take, ...end } = nextPlace(place, {
@@ -150,10 +151,4 @@ class JiraSource implements Source {
     this.#siteUrl.catch(() => (this.#siteUrl = null));
     return this.#siteUrl;
   }
-}
-
-/** By the clock of the service, but no later than now: a time in the future would hide changes. */
-function beginning(headers: Headers): string {
-  const now = Date.now();
-  return new Date(Math.min(Date.parse(headers.get('date') ?? '') || now, now)).toISOString();
 }

@@ -86,6 +86,22 @@ describe('GitHub', () => {
     expect(model.copies.size).toBe(70);
   });
 
+  it('lists changes where the clock of the service is wrong', async () => {
+    server = await startGithub();
+    server.age(server.add('a', 'text'), hourMs);
+    server.interfere(
+      (_request, response) => void response.setHeader('date', 'Fri, 01 Jan 2100 00:00:00 GMT'),
+    );
+    const model = new SourceModel();
+    const source = await open({ relist_hours: 24 });
+    await model.sync(source);
+    expect(model.checkpoint).not.toMatch(/2099-12|2100-01/);
+    server.interfere(null);
+    await server.put('a', 'other');
+    const { scope, documents } = await model.sync(source);
+    expect({ scope, documents: documents.length }).toEqual({ scope: 'changes', documents: 1 });
+  });
+
   it('asks with a tag where nothing has changed, which costs nothing of the limit', async () => {
     server = await startGithub();
     server.age(server.add('a', 'text'), hourMs);

@@ -189,6 +189,22 @@ describe('GitLab', () => {
     expect(model.copies.size).toBe(140);
   });
 
+  it('lists changes where the clock of the service is wrong', async () => {
+    server = await startGitlab();
+    server.age(server.add('a', 'text'), hourMs);
+    server.interfere(
+      (_request, response) => void response.setHeader('date', 'Fri, 01 Jan 2100 00:00:00 GMT'),
+    );
+    const model = new SourceModel();
+    const source = await open({ relist_hours: 24 });
+    await model.sync(source);
+    expect(model.checkpoint).not.toMatch(/2099-12|2100-01/);
+    server.interfere(null);
+    await server.put('a', 'other');
+    const { scope, documents } = await model.sync(source);
+    expect({ scope, documents: documents.length }).toEqual({ scope: 'changes', documents: 1 });
+  });
+
   it('reads the wiki whole in each run, and keeps its deleted pages until a complete listing', async () => {
     server = await startGitlab('wiki_pages');
     for (let at = 0; at < 3; at += 1) await server.put(`page ${at}`, `text ${at}`);
