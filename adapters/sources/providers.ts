@@ -11,6 +11,7 @@ import { postgresProvider } from './postgres/provider.ts';
 import type { SourceProvider } from './provider.ts';
 import { rssProvider } from './rss/provider.ts';
 import { s3Provider } from './s3/provider.ts';
+import { sharepointProvider } from './sharepoint/provider.ts';
 import { slackProvider } from './slack/provider.ts';
 import { webProvider } from './web/provider.ts';
 import { webdavProvider } from './webdav/provider.ts';
@@ -31,5 +32,6 @@ export const providers: readonly SourceProvider[] = [
   githubProvider,
   gitlabProvider,
   googleDriveProvider,
+  sharepointProvider,
   slackProvider,
 ];

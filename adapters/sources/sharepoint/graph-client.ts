@@ -1,0 +1,91 @@
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { SourceAccess } from '../provider.ts';
+import { JsonApi } from '../shared/json-api.ts';
+import { laterPage } from '../shared/later-page.ts';
+import { withoutSlashes } from '../shared/web-url.ts';
+import { graphFailure } from './failure.ts';
+import { pathBelow } from './links.ts';
+import type { SharepointScope } from './scope.ts';
+import * as wire from './wire.ts';
+
+const pageSize = 200;
+const maxDrivePages = 20;
+/** Leaves out the folders above a changed item; documented as a header, and sent by other clients as a preference. */
+const deltaHeaders = { deltaexcludeparent: 'true', prefer: 'deltaExcludeParent' };
+
+export interface DeltaPage {
+  items: wire.DriveItem[];
+  /** Where the listing goes on, or, on its last page, where changes begin; below the address of the interface. */
+  link: string;
+  isLast: boolean;
+  /** The time of the service. */
+  date: string;
+}
+
+/** The requests to Microsoft Graph, version 1.0. */
+export class GraphClient {
+  readonly #api: JsonApi;
+  readonly #scope: SharepointScope;
+
+  constructor(scope: SharepointScope, access: SourceAccess) {
+    this.#scope = scope;
+    this.#api = new JsonApi(access, { base: scope.api_url, failure: graphFailure });
+  }
+
+  async siteId(address: string, signal: AbortSignal): Promise<string> {
+    const { hostname, pathname } = new URL(address);
+    // A colon ends a path in addresses of Microsoft Graph.
+    const path = withoutSlashes(pathname).replaceAll(':', '%3A');
+    const place = path === '' ? hostname : `${hostname}:${path}`;
+    return (await this.#api.get(`/sites/${place}?$select=id`, wire.site, { signal })).id;
+  }
+
+  async drives(siteId: string, signal: AbortSignal): Promise<wire.Drive[]> {
+    const found: wire.Drive[] = [];
+    let path: string | null = `/sites/${siteId}/drives?$select=${wire.driveFields}`;
+    for (let pages = 0; path !== null; pages += 1) {
+      if (pages >= maxDrivePages) {
+        throw new SourceFailure('source_invalid', 'The libraries of the site have no end.');
+      }
+      const page: wire.Drives = await this.#api.get(path, wire.drives, { signal });
+      const next = page['@odata.nextLink'];
+      found.push(...page.value);
+      path = next === undefined ? null : pathBelow(this.#scope.api_url, next);
+    }
+    return found;
+  }
+
+  drive(id: string, signal: AbortSignal): Promise<wire.Drive> {
+    return this.#api.get(`/drives/${id}?$select=${wire.driveFields}`, wire.drive, { signal });
+  }
+
+  /** @param link of the page; null: everything is listed from its beginning */
+  async delta(driveId: string, link: string | null, signal: AbortSignal): Promise<DeltaPage> {
+    const path = link ?? `/drives/${driveId}/root/delta?$select=${wire.itemFields}&$top=${pageSize}`;
+    const asked = this.#api.ask(path, wire.delta, { signal, headers: deltaHeaders });
+    const { value, headers } = await laterPage(link !== null, asked);
+    const next = value['@odata.nextLink'];
+    const following = next ?? value['@odata.deltaLink'];
+    if (following === undefined) {
+      throw new SourceFailure('source_invalid', 'Microsoft Graph does not say where changes go on.');
+    }
+    return {
+      items: value.value,
+      link: pathBelow(this.#scope.api_url, following),
+      isLast: next === undefined,
+      date: new Date(Date.parse(headers.get('date') ?? '') || Date.now()).toISOString(),
+    };
+  }
+
+  /** Null: it is not there, or not shown to this credential, for which a listing would be refused as a whole. */
+  async item(driveId: string, id: string, signal: AbortSignal): Promise<wire.DriveItem | null> {
+    const path = `/drives/${driveId}/items/${id}?$select=${wire.itemFields}`;
+    const found = await this.#api.seek(path, wire.item, { signal, absent: [403, 404, 410] });
+    return found?.value ?? null;
+  }
+}
+
+/** It redirects to the content. */
+export function contentAddress(apiUrl: string, driveId: string, id: string): string {
+  return `${withoutSlashes(apiUrl)}/drives/${driveId}/items/${id}/content`;
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+
+/** Ids become parts of paths. */
+const id = z.string().regex(/^[A-Za-z0-9!_-]{1,200}$/);
+const link = z.string().min(1).max(7_000);
+/** A facet: that it is there counts, whatever it holds. */
+const facet = z.object({}).nullish();
+
+export const site = z.object({ id: z.string().regex(/^[A-Za-z0-9.,_-]{1,400}$/) });
+
+export const drive = z.object({ id, name: z.string() });
+export type Drive = z.output<typeof drive>;
+export const driveFields = 'id,name';
+
+export const drives = z.object({
+  value: z.array(drive).max(1_000),
+  '@odata.nextLink': link.optional(),
+});
+export type Drives = z.output<typeof drives>;
+
+const hash = z.string().max(200).nullish();
+export const item = z.object({
+  id,
+  name: z.string().nullish(),
+  size: z.number().nonnegative().nullish(),
+  eTag: z.string().max(500).nullish(),
+  webUrl: z.string().nullish(),
+  createdDateTime: z.string().max(64).nullish(),
+  parentReference: z.object({ id: id.nullish() }).nullish(),
+  file: z
+    .object({
+      mimeType: z.string().max(255).nullish(),
+      hashes: z.object({ quickXorHash: hash, sha256Hash: hash, sha1Hash: hash }).nullish(),
+    })
+    .nullish(),
+  folder: facet,
+  package: facet,
+  root: facet,
+  deleted: facet,
+  malware: facet,
+  remoteItem: facet,
+});
+export type DriveItem = z.output<typeof item>;
+/** Named, so that pages hold no addresses with which contents can be read without a credential. */
+export const itemFields = Object.keys(item.shape).join(',');
+
+export const delta = z.object({
+  value: z.array(item).max(5_000),
+  '@odata.nextLink': link.optional(),
+  '@odata.deltaLink': link.optional(),
+});

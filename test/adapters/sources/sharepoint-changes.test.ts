@@ -1,0 +1,263 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { listAll } from '../../support/sources/open-source.ts';
+import {
+  answerChanges,
+  openSharepoint,
+  startSharepoint,
+  type SharepointServer,
+} from '../../support/sources/sharepoint-server.ts';
+import { SourceModel } from '../../support/sources/source-model.ts';
+
+const brief = () => AbortSignal.timeout(20_000);
+/** Older than any listing of these tests. */
+const longAgo = new Date('2020-01-01T00:00:00Z');
+/** Newer than any listing of these tests. */
+const later = new Date(Date.now() + 3_600_000);
+
+let server: SharepointServer;
+afterEach(() => server?.close());
+const open = (scope: object = {}) => openSharepoint(server, scope);
+const namesOf = async (scope: object = {}) =>
+  (await listAll(await open(scope))).documents.map(({ name }) => name).sort();
+const read = async (ref: string, maxBytes = 10_000) =>
+  (await open()).fetch({ ref, version: null, mediaType: null, maxBytes }, brief());
+const first = async () => (await open()).list({ cursor: null, checkpoint: null }, brief());
+const answerDelta = (body: object) => answerChanges(server, body);
+
+describe('changes of SharePoint', () => {
+  it('lists what has changed after the first time, and fetches nothing that is known', async () => {
+    server = await startSharepoint();
+    for (let at = 0; at < 450; at += 1) server.drive.put(`n${at}.md`, `text ${at}`);
+    const model = new SourceModel();
+    expect(await model.sync(await open())).toMatchObject({ scope: 'everything', pages: 3 });
+    const before = server.requests();
+    expect(await model.sync(await open())).toMatchObject({ scope: 'changes', documents: [], gone: [] });
+    // The site, its libraries, and the changes.
+    expect(server.requests() - before).toBe(3);
+    await server.put('n7.md', 'changed');
+    await server.remove('n8.md');
+    await server.move('n9.md', 'renamed.md');
+    const changed = await model.sync(await open());
+    expect([changed.documents.length, changed.gone.length, model.fetched]).toEqual([2, 1, 451]);
+    for (let at = 10; at < 440; at += 1) await server.put(`n${at}.md`, `changed ${at}`);
+    expect(await model.sync(await open())).toMatchObject({ scope: 'changes', pages: 3 });
+    expect([model.copies.size, model.fetched]).toEqual([449, 881]);
+  });
+
+  it('misses no change that happens during a listing', async () => {
+    server = await startSharepoint();
+    for (let at = 0; at < 250; at += 1) server.drive.put(`n${at}.md`, `text ${at}`);
+    const source = await open();
+    const page = await source.list({ cursor: null, checkpoint: null }, brief());
+    await server.put('n3.md', 'changed meanwhile');
+    const last = await source.list({ cursor: page.next, checkpoint: null }, brief());
+    const { documents } = await listAll(source, last.checkpoint);
+    expect(documents.map(({ name }) => name)).toEqual(['Documents/n3.md']);
+  });
+
+  it('counts the last of several states of an item', async () => {
+    server = await startSharepoint();
+    const item = server.drive.put('a.md', 'alpha');
+    const listed = (more: object) => ({ ...server.drive.shown(item, { inDelta: true }), ...more });
+    const link = `${server.origin}/v1.0/drives/${server.drive.id}/root/delta?token=x`;
+    answerDelta({
+      value: [listed({ name: 'before.md' }), listed({ deleted: {} }), listed({ name: 'after.md' })],
+      '@odata.deltaLink': link,
+    });
+    expect(await first()).toMatchObject({ documents: [{ name: 'Documents/after.md' }], gone: [] });
+    answerDelta({ value: [listed({}), listed({ deleted: {}, name: undefined })], '@odata.deltaLink': link });
+    expect(await first()).toMatchObject({ documents: [], gone: [`${server.drive.id}/${item.id}`] });
+  });
+
+  it('has the hash and the length as version, else the tag of the item', async () => {
+    server = await startSharepoint();
+    server.drive.put('a.md', 'alpha');
+    server.drive.put('b.md', 'beta', { file: { mimeType: 'text/markdown' } });
+    const versions = async () => (await first()).documents.map(({ version }) => version);
+    const before = await versions();
+    await server.move('a.md', 'c.md');
+    await server.move('b.md', 'd.md');
+    const after = await versions();
+    expect([after[0] === before[0], after[1] === before[1]]).toEqual([true, false]);
+  });
+
+  it('does not ask for the content of a version that is known, nor of a file that is too large', async () => {
+    server = await startSharepoint();
+    server.drive.put('a.md', 'x'.repeat(5_000));
+    const source = await open();
+    const [a] = (await listAll(source)).documents;
+    expect(await source.fetch({ ...a!, maxBytes: 10_000 }, brief())).toEqual({ kind: 'unchanged' });
+    expect(await read(a!.ref, 4_999)).toMatchObject({ code: 'too_large' });
+    expect(server.asked.filter((path) => path.endsWith('/content'))).toEqual([]);
+  });
+
+  it.each([
+    ['was renamed', () => server.drive.move('old/deep', 'old/renamed'), ['old/b.md', 'old/renamed/a.md']],
+    ['was moved', () => server.drive.move('old/deep', 'other/deep'), ['old/b.md', 'other/deep/a.md']],
+    ['was deleted', () => server.drive.remove('old/deep'), ['old/b.md']],
+  ])(
+    'lists everything when a folder %s, for the service does not name what is in it',
+    async (_, change, names) => {
+      server = await startSharepoint();
+      server.drive.put('old/deep/a.md', 'alpha');
+      server.drive.put('old/b.md', 'beta');
+      for (const item of server.drive.items) item.created = longAgo;
+      const model = new SourceModel();
+      await model.sync(await open());
+      change();
+      expect(await model.sync(await open())).toMatchObject({ scope: 'everything' });
+      expect(model.contents().map(([name]) => name)).toEqual(names.map((name) => `Documents/${name}`));
+      expect(model.fetched).toBe(2);
+      expect(await model.sync(await open())).toMatchObject({ scope: 'changes', documents: [] });
+    },
+  );
+
+  it('begins again when a later page has such a folder', async () => {
+    server = await startSharepoint();
+    server.drive.put('old/a.md', 'alpha');
+    for (const item of server.drive.items) item.created = longAgo;
+    const { checkpoint } = await listAll(await open());
+    for (let at = 0; at < 250; at += 1) server.drive.put(`n${at}.md`, 'x');
+    server.drive.move('old', 'renamed');
+    const source = await open();
+    const page = await source.list({ cursor: null, checkpoint }, brief());
+    expect(page.scope).toBe('changes');
+    await expect(source.list({ cursor: page.next, checkpoint }, brief())).rejects.toMatchObject({
+      code: 'cursor_expired',
+    });
+  });
+
+  it('lists no more than the changes for a folder that is new', async () => {
+    server = await startSharepoint();
+    server.drive.put('a.md', 'alpha');
+    const model = new SourceModel();
+    await model.sync(await open());
+    server.drive.folder('new').created = later;
+    server.drive.put('new/b.md', 'beta');
+    expect(await model.sync(await open())).toMatchObject({ scope: 'changes', documents: { length: 1 } });
+    expect(model.contents().map(([name]) => name)).toEqual(['Documents/a.md', 'Documents/new/b.md']);
+  });
+
+  it('asks for no folders above a change, and is right where the service lists them nevertheless', async () => {
+    server = await startSharepoint();
+    server.drive.put('folder/a.md', 'alpha');
+    for (const item of server.drive.items) item.created = longAgo;
+    const model = new SourceModel();
+    await model.sync(await open());
+    await server.put('folder/a.md', 'beta');
+    expect(await model.sync(await open())).toMatchObject({ scope: 'changes' });
+    server.ignoreExclusion();
+    await server.put('folder/a.md', 'gamma');
+    expect(await model.sync(await open())).toMatchObject({ scope: 'everything' });
+    expect(model.contents()).toEqual([['Documents/folder/a.md', 'gamma']]);
+  });
+
+  it('asks once for each folder that a page does not contain', async () => {
+    server = await startSharepoint();
+    for (const name of ['a.md', 'b.md', 'c.md']) server.drive.put(`one/two/three/${name}`, name);
+    const { checkpoint } = await listAll(await open());
+    for (const name of ['a.md', 'b.md', 'c.md']) server.drive.put(`one/two/three/${name}`, 'changed');
+    server.asked.length = 0;
+    const { documents } = await listAll(await open(), checkpoint);
+    expect(documents.map(({ name }) => name)).toContain('Documents/one/two/three/b.md');
+    expect(server.asked.filter((path) => path.includes('/items/'))).toHaveLength(3);
+  });
+
+  it('leaves out files whose folders are not shown, or lie within one another in a circle', async () => {
+    server = await startSharepoint();
+    const lost = server.drive.put('lost/a.md', 'alpha');
+    server.drive.put('good/b.md', 'beta');
+    const [one, two] = [server.drive.folder('one'), server.drive.folder('one/two')];
+    server.drive.put('one/two/c.md', 'gamma');
+    one.more = { parentReference: { id: two.id } };
+    server.drive.find('lost')!.isDeleted = true;
+    expect(await namesOf()).toEqual(['Documents/good/b.md']);
+    expect(await (await open()).exists(`${server.drive.id}/${lost.id}`, brief())).toBe(false);
+  });
+
+  it('takes a folder, or a file, that the credential may not see as one that is not there', async () => {
+    server = await startSharepoint();
+    const file = server.drive.put('closed/a.md', 'alpha');
+    const { checkpoint } = await listAll(await open());
+    server.drive.put('closed/a.md', 'changed');
+    server.hidden.add(file.parent!.id);
+    const ref = `${server.drive.id}/${file.id}`;
+    expect(await listAll(await open(), checkpoint)).toMatchObject({ documents: [], gone: [ref] });
+    expect(await (await open()).exists(ref, brief())).toBe(false);
+    server.hidden.clear();
+    expect(await (await open()).exists(ref, brief())).toBe(true);
+    server.hidden.add(file.id);
+    expect(await (await open()).exists(ref, brief())).toBe(false);
+  });
+
+  it('ends where folders have no end', async () => {
+    server = await startSharepoint();
+    let made = 0;
+    server.interfere((request, response) => {
+      if (!request.url?.includes('/items/')) return false;
+      made += 1;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const folder = { id: `x${made}`, name: 'x', folder: {}, parentReference: { id: `x${made + 1}` } };
+      response.end(JSON.stringify(folder));
+      return true;
+    });
+    server.drive.put('a.md', 'alpha', { parentReference: { id: 'x0' } });
+    expect((await first()).documents).toEqual([]);
+    expect(made).toBe(200);
+  });
+
+  it.each(['resyncChangesApplyDifferences', 'resyncChangesUploadDifferences'])(
+    'lists everything again when a token is refused with 410 and %s',
+    async (code) => {
+      server = await startSharepoint();
+      for (let at = 0; at < 250; at += 1) server.drive.put(`n${at}.md`, 'x');
+      const source = await open();
+      const { next } = await source.list({ cursor: null, checkpoint: null }, brief());
+      const { checkpoint } = await listAll(source);
+      server.expire(code);
+      const expired = { name: 'SourceFailure', code: 'cursor_expired' };
+      await expect(source.list({ cursor: next, checkpoint: null }, brief())).rejects.toMatchObject(expired);
+      await expect(source.list({ cursor: 'other', checkpoint }, brief())).rejects.toMatchObject(expired);
+      expect(await listAll(source, checkpoint)).toMatchObject({
+        scope: 'everything',
+        documents: { length: 250 },
+      });
+    },
+  );
+
+  it('lists everything when a checkpoint is of another scope, too old, or cannot be read', async () => {
+    server = await startSharepoint();
+    server.drive.put('a.md', 'alpha');
+    const { checkpoint } = await listAll(await open());
+    expect(await listAll(await open(), checkpoint)).toMatchObject({ scope: 'changes' });
+    for (const [scope, text] of [
+      [{ include: ['*.md'] }, checkpoint],
+      [{ relist_hours: 0 }, checkpoint],
+      [{}, '{"key":1}'],
+      [{}, checkpoint!.replace('"/drives', '"@elsewhere.example/drives')],
+      [{}, checkpoint!.replace('drives', 'me')],
+    ] as const) {
+      expect(await listAll(await open(scope), text)).toMatchObject({
+        scope: 'everything',
+        documents: { length: 1 },
+      });
+    }
+  });
+
+  it('cuts a listing at the limit of its files', async () => {
+    server = await startSharepoint();
+    for (let at = 0; at < 3; at += 1) server.drive.put(`n${at}.md`, 'x');
+    const cut = { documents: { length: 2 }, truncated: true, checkpoint: null };
+    expect(await listAll(await open({ max_documents: 2 }))).toMatchObject(cut);
+    expect(await listAll(await open({ max_documents: 3 }))).toMatchObject({ truncated: false });
+  });
+
+  it('ends listings whose page repeats, and refuses those that do not say where they go on', async () => {
+    server = await startSharepoint();
+    const link = `${server.origin}/v1.0/drives/${server.drive.id}/root/delta?token=again`;
+    answerDelta({ value: [], '@odata.nextLink': link });
+    expect(await listAll(await open())).toMatchObject({ truncated: true, checkpoint: null, pages: 2 });
+    answerDelta({ value: [] });
+    await expect(first()).rejects.toMatchObject({ code: 'source_invalid' });
+  });
+});
