@@ -1,5 +1,6 @@
 import { startGitServer } from '#test/support/sources/git-server.ts';
 import { startS3Server } from '#test/support/sources/s3-server.ts';
+import { startSharepoint } from '#test/support/sources/sharepoint-server.ts';
 import { startWebdavServer, withoutWebdav } from '#test/support/sources/webdav-server.ts';
 import { describeRuns } from '#test/support/sources/whole-runs.ts';
 
@@ -13,5 +14,13 @@ describeRuns([
   },
   // The pages of its listing are all that it is asked for.
   { title: 's3', missing: null, start: () => startS3Server(), idleRequests: 1 },
+  {
+    title: 'sharepoint',
+    missing: null,
+    start: () => startSharepoint(),
+    nameOf: (name) => `Documents/${name}`,
+    refOf: null,
+    followsMoves: true,
+  },
   { title: 'webdav (rclone)', missing: withoutWebdav('rclone'), start: () => startWebdavServer('rclone') },
 ]);

@@ -19,6 +19,8 @@ export interface ServedProvider {
   cannotHold?: readonly string[];
   /** A changed document is a new one, and the one before is deleted. */
   replaces?: boolean;
+  /** A moved document stays the same one: it is neither added nor deleted. */
+  followsMoves?: boolean;
   /** What the source no longer lists stays. */
   neverDeletes?: boolean;
   /** Requests of a run without changes over 26 documents; 9 by default. */
@@ -64,7 +66,8 @@ function describeProvider(
   servers: SourceServer[],
 ): void {
   const { title, missing, start, nameOf = (name) => name, refOf = (name) => name, awayAfter = 7 } = provider;
-  const { replaces = false, neverDeletes = false, cannotHold = [], idleRequests = 9 } = provider;
+  const { replaces = false, neverDeletes = false, followsMoves = false } = provider;
+  const { cannotHold = [], idleRequests = 9 } = provider;
   /** Names and texts of documents as the collection has them. */
   const shown = (documents: Readonly<Record<string, string>>) =>
     Object.fromEntries(
@@ -99,16 +102,19 @@ function describeProvider(
       await server.move('b/c.md', 'moved/c.md');
       await server.remove('folder 0/d0.md');
       const [changed, few] = await requestsOf(server, sync);
-      const deleted = neverDeletes ? 0 : 2;
+      const moved = followsMoves ? 0 : 1;
+      const deleted = neverDeletes ? 0 : 1 + moved;
       expect(changed).toMatchObject({
         status: 'completed',
         failed: 0,
-        ...(replaces ? { added: 3, updated: 0, deleted: deleted + 1 } : { added: 2, updated: 1, deleted }),
+        ...(replaces
+          ? { added: 2 + moved, updated: 0, deleted: deleted + 1 }
+          : { added: 1 + moved, updated: 1, deleted }),
       });
       expect(few).toBeLessThanOrEqual(idleRequests + 10);
-      const { 'folder 0/d0.md': first, 'b/c.md': moved, ...left } = all;
+      const { 'folder 0/d0.md': first, 'b/c.md': old, ...left } = all;
       const now = { ...left, 'a.md': 'Razorbill.', 'moved/c.md': 'Cormorant.', 'new/d.md': 'Dunlin.' };
-      const kept = neverDeletes ? { 'folder 0/d0.md': first ?? '', 'b/c.md': moved ?? '' } : {};
+      const kept = neverDeletes ? { 'folder 0/d0.md': first ?? '', 'b/c.md': old ?? '' } : {};
       expect(await space.contents()).toEqual(shown({ ...now, ...kept }));
       for (const gone of neverDeletes ? ['albatross'] : ['albatross', 'word0'])
         expect(await space.find(gone)).toEqual([]);
