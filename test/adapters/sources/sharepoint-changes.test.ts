@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { beginState } from '#adapters/sources/sharepoint/listing-state.ts';
 import { listAll } from '../../support/sources/open-source.ts';
 import {
   answerChanges,
@@ -234,7 +235,6 @@ describe('changes of SharePoint', () => {
       [{ include: ['*.md'] }, checkpoint],
       [{ relist_hours: 0 }, checkpoint],
       [{}, '{"key":1}'],
-      [{}, checkpoint!.replace('"/drives', '"@elsewhere.example/drives')],
       [{}, checkpoint!.replace('drives', 'me')],
     ] as const) {
       expect(await listAll(await open(scope), text)).toMatchObject({
@@ -242,6 +242,19 @@ describe('changes of SharePoint', () => {
         documents: { length: 1 },
       });
     }
+  });
+
+  it('takes no place that would become part of the name of a host', () => {
+    const times = { whole: new Date().toISOString(), ended: new Date().toISOString() };
+    const begun = (link: string) =>
+      beginState(JSON.stringify({ key: 'k', links: [link], ...times }), {
+        key: 'k',
+        count: 1,
+        relistHours: 24,
+      });
+    expect(begun('/drives/x/root/delta').links).toEqual(['/drives/x/root/delta']);
+    expect(begun('@elsewhere.example/drives').links).toEqual([null]);
+    expect(begun('.elsewhere.example/drives').links).toEqual([null]);
   });
 
   it('cuts a listing at the limit of its files', async () => {
