@@ -2,6 +2,7 @@ import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
 import { JsonApi } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
+import { serviceTime } from '../shared/service-time.ts';
 import { withoutSlashes } from '../shared/web-url.ts';
 import { graphFailure } from './failure.ts';
 import { pathBelow } from './links.ts';
@@ -73,7 +74,7 @@ export class GraphClient {
       items: value.value,
       link: pathBelow(this.#scope.api_url, following),
       isLast: next === undefined,
-      date: new Date(Date.parse(headers.get('date') ?? '') || Date.now()).toISOString(),
+      date: serviceTime(headers),
     };
   }
 
