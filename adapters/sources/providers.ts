@@ -7,6 +7,7 @@ import { googleDriveProvider } from './google-drive/provider.ts';
 import { imapProvider } from './imap/provider.ts';
 import { jiraProvider } from './jira/provider.ts';
 import { mcpProvider } from './mcp/provider.ts';
+import { notionProvider } from './notion/provider.ts';
 import { postgresProvider } from './postgres/provider.ts';
 import type { SourceProvider } from './provider.ts';
 import { rssProvider } from './rss/provider.ts';
@@ -33,5 +34,6 @@ export const providers: readonly SourceProvider[] = [
   gitlabProvider,
   googleDriveProvider,
   sharepointProvider,
+  notionProvider,
   slackProvider,
 ];

@@ -1,0 +1,116 @@
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { ListingState } from './listing-state.ts';
+import type { NotionClient } from './notion-client.ts';
+import type { Patience } from './patience.ts';
+import type { SearchResults } from './wire.ts';
+
+/** Pages of results that one page of the listing is made of: a step of a run reads the documents of a page to its end. */
+const resultsAtOnce = 3;
+/** Pages of results that are passed to find a place again. */
+const maxPassed = 500;
+
+type Results = SearchResults['results'];
+type Paging = ListingState['paging'];
+
+export interface SearchPart {
+  results: Results;
+  /** null: this was the last part. */
+  paging: Paging;
+  /** The service ended the listing before its end, or repeats it. */
+  isCut: boolean;
+}
+
+/**
+ * The next pages of results of a search, in one go: the cursors of the service expire within a minute or so, in which
+ * a run reads few documents.
+ */
+export async function searchPart(
+  client: NotionClient,
+  { part, since, paging }: ListingState,
+  patience: Patience,
+  signal: AbortSignal,
+): Promise<SearchPart> {
+  const ask: Ask = async (cursor) =>
+    (await client.search({ cursor, trashed: part === 'trash' }, signal))?.value ?? noResults;
+  const askPatiently: Ask = (cursor) => patience.ask(signal, () => ask(cursor));
+  const results: Results[number][] = [];
+  let at = paging;
+  let isCut = false;
+  for (let pages = 0; pages < resultsAtOnce; pages += 1) {
+    const page = await resultsAt(at, pages === 0 ? ask : askPatiently, askPatiently);
+    results.push(...page.results.filter((each) => isSince(each, since)));
+    const isRepeated = page.next !== null && page.next === at?.cursor;
+    // Where the listing ends before, because the rest is known, the limit of the service does not matter.
+    isCut = isRepeated || (page.next === null && page.isCut);
+    const next = isRepeated ? null : placeAfter(page, at);
+    at = next !== null && isLater(next.edited, since) ? next : null;
+    if (at === null) {
+      break;
+    }
+  }
+  return { results, paging: at, isCut: isCut && part === 'pages' };
+}
+
+type Ask = (cursor: string | null) => Promise<SearchResults>;
+const noResults: SearchResults = { results: [], next: null, isCut: false };
+
+function placeAfter({ results, next }: SearchResults, before: Paging): Paging {
+  const times = results.flatMap(({ last_edited_time: time }) => (time === undefined ? [] : [time]));
+  const edited = times.at(-1) ?? before?.edited ?? new Date().toISOString();
+  const same = times.filter((time) => time === edited).length;
+  return next === null
+    ? null
+    : { cursor: next, edited, same: same + (before?.edited === edited ? before.same : 0) };
+}
+
+/**
+ * The results at a place. Where its cursor has expired, the results are passed again up to the place. A page of the
+ * same minute that was edited meanwhile stands before it, so that one more is passed: no listing deletes a page that
+ * is there, and the next complete one lists it.
+ */
+async function resultsAt(paging: Paging, ask: Ask, askAgain: Ask): Promise<SearchResults> {
+  if (paging === null) {
+    return ask(null);
+  }
+  try {
+    return await ask(paging.cursor);
+  } catch (error) {
+    if (!isRefusal(error)) {
+      throw error;
+    }
+  }
+  let cursor: string | null = null;
+  let left = paging.same;
+  for (let passed = 0; passed < maxPassed; passed += 1) {
+    const page: SearchResults = await askAgain(cursor).catch(asExpired);
+    const rest = page.results.filter(({ last_edited_time: edited }) => {
+      left -= edited === paging.edited ? 1 : 0;
+      const isOlder = edited !== undefined && !isLater(edited, paging.edited);
+      return isOlder || (edited === paging.edited && left < 0);
+    });
+    if (rest.length > 0 || page.next === null) {
+      return { ...page, results: rest };
+    }
+    cursor = page.next;
+  }
+  throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof SourceFailure && error.code === 'scope_invalid';
+}
+
+function asExpired(error: unknown): never {
+  throw isRefusal(error)
+    ? new SourceFailure('cursor_expired', 'The listing has to begin again.', { cause: error })
+    : error;
+}
+
+function isSince({ last_edited_time: edited }: Results[number], since: string | null): boolean {
+  return edited === undefined || isLater(edited, since);
+}
+
+/** Whether a time is that of `since`, or later. */
+function isLater(time: string | undefined, since: string | null): boolean {
+  return time !== undefined && (since === null || Date.parse(time) >= Date.parse(since));
+}
