@@ -37,7 +37,9 @@ export function beginState(
   const before = text === null ? null : read(checkpoint, text);
   const age = before === null ? Infinity : Date.parse(now) - Date.parse(before.whole);
   const first = { began: now, user, paging: null };
-  if (before === null || before.user !== user || !(age < relistHours * 3_600_000)) {
+  // A listing of the future is of a clock that was wrong: changes until then would be missed.
+  const isRecent = age >= 0 && age < relistHours * 3_600_000;
+  if (before === null || before.user !== user || !isRecent) {
     return { ...first, mode: 'everything', part: 'pages', whole: now, since: null };
   }
   const since = new Date(Date.parse(before.began) - marginMs).toISOString();

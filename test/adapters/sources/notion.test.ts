@@ -163,6 +163,15 @@ describe('Notion', () => {
       expect(await listAll(await open(scope), checkpoint)).toMatchObject({ scope: 'everything' });
     });
 
+    it('lists everything after a listing whose time was in the future', async () => {
+      server = await startNotion();
+      const scope = { relist_hours: 24 };
+      server.ahead = 48 * 3_600_000;
+      const { checkpoint } = await listAll(await open(scope));
+      server.ahead = 0;
+      expect(await listAll(await open(scope), checkpoint)).toMatchObject({ scope: 'everything' });
+    });
+
     it('lists changes also where the search does not show the trash', async () => {
       server = await startNotion();
       const scope = { relist_hours: 24 };
