@@ -35,7 +35,8 @@ export function parseRef(ref: string): { driveId: string; id: string } | null {
 export function versionOf({ file, size, eTag }: DriveItem): string | null {
   const { quickXorHash, sha256Hash, sha1Hash } = file?.hashes ?? {};
   const hash = quickXorHash ?? sha256Hash ?? sha1Hash;
-  return hash == null ? (eTag ?? null) : `${hash} ${size ?? ''}`;
+  const version = hash == null ? (eTag ?? null) : `${hash} ${size ?? ''}`;
+  return version === null ? null : cleanText(version);
 }
 
 export function toDocument(
@@ -51,7 +52,7 @@ export function toDocument(
     name: cleanText(`${library}/${path}`.slice(-maxNameLength)),
     version: versionOf(item),
     byteSize: size ?? null,
-    mediaType: file?.mimeType ?? null,
-    url: isAddress ? webUrl : null,
+    mediaType: file?.mimeType == null ? null : cleanText(file.mimeType),
+    url: isAddress ? cleanText(webUrl) : null,
   };
 }

@@ -1,9 +1,13 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
 import { concernOthers } from './changed-folders.ts';
 import { isDocument, refOf, toDocument } from './document.ts';
 import { Folders } from './folders.ts';
 import type { GraphClient } from './graph-client.ts';
 import type { Drive, DriveItem } from './wire.ts';
+
+/** Files that are compared with patterns before other work of the process has its turn. */
+const filesOfTurn = 50;
 
 export interface LibraryPage {
   documents: ListedDocument[];
@@ -47,10 +51,17 @@ export class Library {
     const last = new Map(items.map((item) => [item.id, item]));
     const files = [...last.values()].filter(isDocument);
     const paths = await this.#folders.paths(files, signal);
-    const documents = files.flatMap((item) => {
+    const documents: ListedDocument[] = [];
+    for (const [index, item] of files.entries()) {
       const path = paths.get(item.id);
-      return path !== undefined && this.#accepts(path) ? [toDocument(this.drive, item, path)] : [];
-    });
+      if (path !== undefined && this.#accepts(path)) {
+        documents.push(toDocument(this.drive, item, path));
+      }
+      if (index % filesOfTurn === filesOfTurn - 1) {
+        await othersTurn();
+        signal.throwIfAborted();
+      }
+    }
     const listed = new Set(documents.map(({ ref }) => ref));
     const gone = [...last.values()]
       .filter(isNoFolder)

@@ -3,12 +3,16 @@ import { z } from 'zod';
 /** Ids become parts of paths. */
 const id = z.string().regex(/^[A-Za-z0-9!_-]{1,200}$/);
 const link = z.string().min(1).max(7_000);
+/** Of a path below a library. SharePoint allows 400 characters for a path together with that of its library. */
+export const maxPathLength = 1_000;
+/** Null: longer than any path, and not held. */
+const name = z.string().transform((text) => (text.length > maxPathLength ? null : text));
 /** A facet: that it is there counts, whatever it holds. */
 const facet = z.object({}).nullish();
 
 export const site = z.object({ id: z.string().regex(/^[A-Za-z0-9.,_-]{1,400}$/) });
 
-export const drive = z.object({ id, name: z.string() });
+export const drive = z.object({ id, name: z.string().max(1_000) });
 export type Drive = z.output<typeof drive>;
 export const driveFields = 'id,name';
 
@@ -21,8 +25,9 @@ export type Drives = z.output<typeof drives>;
 const hash = z.string().max(200).nullish();
 export const item = z.object({
   id,
-  name: z.string().nullish(),
-  size: z.number().nonnegative().nullish(),
+  name: name.nullish(),
+  /** Null also for what is no count of bytes: a listing does not fail for it. */
+  size: z.int().nonnegative().nullish().catch(null),
   eTag: z.string().max(500).nullish(),
   webUrl: z.string().nullish(),
   createdDateTime: z.string().max(64).nullish(),
