@@ -4,7 +4,7 @@ import { JsonApi } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
 import { serviceTime } from '../shared/service-time.ts';
 import { withoutSlashes } from '../shared/web-url.ts';
-import { graphFailure } from './failure.ts';
+import { AccessDenied, graphFailure } from './failure.ts';
 import { pathBelow } from './links.ts';
 import type { SharepointScope } from './scope.ts';
 import * as wire from './wire.ts';
@@ -78,11 +78,25 @@ export class GraphClient {
     };
   }
 
-  /** Null: it is not there, or not shown to this credential, for which a listing would be refused as a whole. */
+  /** Null: it is not there, or not shown to this credential, which `confirm` tells from a refusal of everything. */
   async item(driveId: string, id: string, signal: AbortSignal): Promise<wire.DriveItem | null> {
     const path = `/drives/${driveId}/items/${id}?$select=${wire.itemFields}`;
-    const found = await this.#api.seek(path, wire.item, { signal, absent: [403, 404, 410] });
-    return found?.value ?? null;
+    try {
+      return await this.#api.find(path, wire.item, { signal });
+    } catch (error) {
+      if (error instanceof AccessDenied) {
+        return null;
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Asked before an item that is not shown counts as gone.
+   * @throws SourceFailure where the drive is not shown either
+   */
+  async confirm(driveId: string, signal: AbortSignal): Promise<void> {
+    await this.#api.get(`/drives/${driveId}/root?$select=id`, wire.root, { signal });
   }
 }
 

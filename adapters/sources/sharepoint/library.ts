@@ -11,7 +11,7 @@ const filesOfTurn = 50;
 
 export interface LibraryPage {
   documents: ListedDocument[];
-  /** References that are no document of the scope any more. */
+  /** References that are no document of the scope any more; what has an unknown path is in neither list. */
   gone: string[];
   /** Of the next page or, after the last one, of changes. */
   link: string;
@@ -51,6 +51,10 @@ export class Library {
     const last = new Map(items.map((item) => [item.id, item]));
     const files = [...last.values()].filter(isDocument);
     const paths = await this.#folders.paths(files, signal);
+    const unknown = new Set(files.map(({ id }) => id).filter((id) => !paths.has(id)));
+    if (unknown.size > 0) {
+      await this.#client.confirm(this.drive.id, signal);
+    }
     const documents: ListedDocument[] = [];
     for (const [index, item] of files.entries()) {
       const path = paths.get(item.id);
@@ -64,20 +68,31 @@ export class Library {
     }
     const listed = new Set(documents.map(({ ref }) => ref));
     const gone = [...last.values()]
-      .filter(isNoFolder)
+      .filter((item) => isNoFolder(item) && !unknown.has(item.id))
       .map(({ id }) => refOf(this.drive.id, id))
       .filter((ref) => !listed.has(ref));
     return { documents, gone, ...place };
   }
 
-  /** Null: it is no document of the scope. */
+  /**
+   * Null: it is no document of the scope.
+   * @throws SourceFailure also where its path is unknown, and with it whether it is in the scope
+   */
   async find(id: string, signal: AbortSignal): Promise<DriveItem | null> {
     const item = await this.#client.item(this.drive.id, id, signal);
-    if (item === null || !isDocument(item)) {
+    if (item === null) {
+      await this.#client.confirm(this.drive.id, signal);
+      return null;
+    }
+    if (!isDocument(item)) {
       return null;
     }
     const path = (await this.#folders.paths([item], signal)).get(item.id);
-    return path !== undefined && this.#accepts(path) ? item : null;
+    if (path === undefined) {
+      await this.#client.confirm(this.drive.id, signal);
+      throw new SourceFailure('source_unreachable', 'SharePoint does not show the folder of a file.');
+    }
+    return this.#accepts(path) ? item : null;
   }
 }
 

@@ -91,10 +91,11 @@ class SharepointSource implements Source {
       const declared = found.item.file?.mimeType ?? mediaType ?? answer.mediaType;
       return { kind: 'content', content: answer.content, mediaType: declared, version: current };
     }
-    // The service has just shown the file with the same credential: a refusal is of its content.
-    return answer.kind === 'gone'
-      ? { kind: 'gone' }
-      : { kind: 'skipped', code: answer.kind === 'refused' ? 'forbidden_by_source' : 'too_large' };
+    if (answer.kind === 'refused') {
+      await this.#client.confirm(found.driveId, signal);
+      return { kind: 'skipped', code: 'forbidden_by_source' };
+    }
+    return answer.kind === 'gone' ? { kind: 'gone' } : { kind: 'skipped', code: 'too_large' };
   }
 
   async exists(ref: string, signal: AbortSignal): Promise<boolean> {

@@ -54,3 +54,10 @@ export const delta = z.object({
   '@odata.nextLink': link.optional(),
   '@odata.deltaLink': link.optional(),
 });
+
+const code = z.string().nullish().catch(null);
+export const refusal = z.object({
+  error: z.object({ code, innerError: z.object({ code }).nullish().catch(null) }),
+});
+
+export const root = z.object({ id });

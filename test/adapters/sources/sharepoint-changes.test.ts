@@ -173,22 +173,44 @@ describe('changes of SharePoint', () => {
     one.more = { parentReference: { id: two.id } };
     server.drive.find('lost')!.isDeleted = true;
     expect(await namesOf()).toEqual(['Documents/good/b.md']);
-    expect(await (await open()).exists(`${server.drive.id}/${lost.id}`, brief())).toBe(false);
+    await expect((await open()).exists(`${server.drive.id}/${lost.id}`, brief())).rejects.toMatchObject({
+      code: 'source_unreachable',
+    });
   });
 
-  it('takes a folder, or a file, that the credential may not see as one that is not there', async () => {
+  it.each([403, 404, 410, 200])(
+    'does not delete files of a folder that is not shown for a moment, with HTTP %i',
+    async (status) => {
+      server = await startSharepoint();
+      const file = server.drive.put('closed/a.md', 'alpha');
+      server.drive.put('open/b.md', 'beta');
+      const model = new SourceModel();
+      await model.sync(await open());
+      const { checkpoint } = model;
+      server.drive.put('closed/a.md', 'changed');
+      server.interfere((request, response) => {
+        if (!request.url?.includes(`/items/${file.parent!.id}`)) return false;
+        response.writeHead(status, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ id: file.parent!.id }));
+        return true;
+      });
+      const ref = `${server.drive.id}/${file.id}`;
+      expect(await listAll(await open(), checkpoint)).toMatchObject({ documents: [], gone: [] });
+      const unknown = { code: 'source_unreachable' };
+      await expect((await open()).exists(ref, brief())).rejects.toMatchObject(unknown);
+      await expect(read(ref)).rejects.toMatchObject(unknown);
+      server.interfere(null);
+      expect(await (await open()).exists(ref, brief())).toBe(true);
+    },
+  );
+
+  it('takes a file that the credential may not see as one that is not there', async () => {
     server = await startSharepoint();
-    const file = server.drive.put('closed/a.md', 'alpha');
-    const { checkpoint } = await listAll(await open());
-    server.drive.put('closed/a.md', 'changed');
-    server.hidden.add(file.parent!.id);
+    const file = server.drive.put('a.md', 'alpha');
     const ref = `${server.drive.id}/${file.id}`;
-    expect(await listAll(await open(), checkpoint)).toMatchObject({ documents: [], gone: [ref] });
-    expect(await (await open()).exists(ref, brief())).toBe(false);
-    server.hidden.clear();
-    expect(await (await open()).exists(ref, brief())).toBe(true);
     server.hidden.add(file.id);
     expect(await (await open()).exists(ref, brief())).toBe(false);
+    expect(await read(ref)).toEqual({ kind: 'gone' });
   });
 
   it('ends where folders have no end', async () => {

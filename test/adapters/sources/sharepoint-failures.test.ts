@@ -156,6 +156,63 @@ describe('refusals of SharePoint', () => {
     expect(await read(ref)).toEqual({ kind: 'gone' });
   });
 
+  /** Answers every request below a path with a refusal. */
+  const refuseBelow = (path: RegExp, status: number, code: string, headers: Record<string, string> = {}) =>
+    server.interfere((request, response) => {
+      if (!path.test(decodeURIComponent(request.url ?? ''))) return false;
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(JSON.stringify({ error: { code, message: 'no', innerError: {} } }));
+      return true;
+    });
+
+  it.each([
+    ['a drive', /\/drives\/[^?]*\/(items|root)/, 403, 'accessDenied', {}],
+    ['claims that the token lacks', /\/items\//, 403, 'insufficient_claims', {}],
+    ['a token', /\/items\//, 403, 'InvalidAuthenticationToken', {}],
+    [
+      'claims, in a header',
+      /\/items\//,
+      403,
+      'accessDenied',
+      { 'www-authenticate': 'Bearer realm="", error="insufficient_claims", claims="e30="' },
+    ],
+  ] as const)('does not take the refusal of %s as a deletion', async (_, path, status, code, headers) => {
+    const ref = await begin();
+    const source = await open();
+    await source.check(brief());
+    refuseBelow(path, status, code, headers);
+    const refused = { code: 'auth_failed' };
+    await expect(source.exists(ref, brief())).rejects.toMatchObject(refused);
+    await expect(read(ref)).rejects.toMatchObject(refused);
+  });
+
+  it('does not take files as gone while their drive is not there', async () => {
+    const ref = await begin();
+    refuseBelow(/\/(items|root)/, 404, 'itemNotFound');
+    await expect((await open()).exists(ref, brief())).rejects.toMatchObject({ code: 'scope_invalid' });
+  });
+
+  it.each([
+    ['insufficient_claims', /\/content$/],
+    ['accessDenied', /\/content$|\/root\?/],
+  ])('does not skip a file for a refused credential, with %s', async (code, path) => {
+    const ref = await begin();
+    refuseBelow(path, 403, code);
+    await expect(read(ref)).rejects.toMatchObject({ code: 'auth_failed' });
+  });
+
+  it('does not end a listing whose folders a refused credential does not show', async () => {
+    await begin();
+    server.drive.put('folder/b.md', 'beta');
+    const { checkpoint } = await listAll(await open());
+    server.drive.put('folder/b.md', 'changed');
+    refuseBelow(/\/items\/|\/root\?/, 403, 'accessDenied');
+    const source = await open();
+    await expect(source.list({ cursor: null, checkpoint }, brief())).rejects.toMatchObject({
+      code: 'auth_failed',
+    });
+  });
+
   it('takes a locked site, and a spent bandwidth, as something that passes', async () => {
     server = await startSharepoint();
     server.interfere((_, response) => {

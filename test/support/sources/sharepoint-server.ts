@@ -150,6 +150,7 @@ export async function startSharepoint(): Promise<SharepointServer> {
     const of = drives.find(({ id }) => id === driveId);
     if (of === undefined) return failure(404, 'itemNotFound');
     if (rest === '') return Response.json(selected({ id: of.id, name: of.name }, query));
+    if (rest === '/root') return Response.json(selected(of.shown(of.root, { inDelta: false }), query));
     if (rest.startsWith('/root/delta')) return delta(of, url, request.headers);
     const [, id, isContent] = /^\/items\/([^/]+)(\/content)?$/.exec(rest) ?? [];
     const item = of.items.find((each) => each.id === id && !each.isDeleted);
