@@ -2,11 +2,11 @@ import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
 import { JsonApi } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
-import { serviceTime } from '../shared/service-time.ts';
 import { withoutSlashes } from '../shared/web-url.ts';
 import { AccessDenied, graphFailure } from './failure.ts';
 import { pathBelow } from './links.ts';
 import type { SharepointScope } from './scope.ts';
+import { pageTimes, type PageTimes } from './page-times.ts';
 import * as wire from './wire.ts';
 
 const pageSize = 200;
@@ -19,8 +19,7 @@ export interface DeltaPage {
   /** Where the listing goes on, or, on its last page, where changes begin; below the address of the interface. */
   link: string;
   isLast: boolean;
-  /** The time of the service. */
-  date: string;
+  times: PageTimes;
 }
 
 /** The requests to Microsoft Graph, version 1.0. */
@@ -60,6 +59,11 @@ export class GraphClient {
     return this.#api.get(`/drives/${id}?$select=${wire.driveFields}`, wire.drive, { signal });
   }
 
+  /** Null: it is not there. */
+  driveHome(id: string, signal: AbortSignal): Promise<wire.DriveHome | null> {
+    return this.#api.find(`/drives/${id}?$select=id,sharePointIds`, wire.driveHome, { signal });
+  }
+
   /** @param link of the page; null: everything is listed from its beginning */
   async delta(driveId: string, link: string | null, signal: AbortSignal): Promise<DeltaPage> {
     const path = link ?? `/drives/${driveId}/root/delta?$select=${wire.itemFields}&$top=${pageSize}`;
@@ -74,7 +78,7 @@ export class GraphClient {
       items: value.value,
       link: pathBelow(this.#scope.api_url, following),
       isLast: next === undefined,
-      date: serviceTime(headers),
+      times: pageTimes(headers),
     };
   }
 

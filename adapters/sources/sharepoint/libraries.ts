@@ -1,7 +1,7 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { GraphClient } from './graph-client.ts';
 import { maxLibraries, type SharepointScope } from './scope.ts';
-import type { Drive } from './wire.ts';
+import type { Drive, DriveHome } from './wire.ts';
 
 /**
  * The drives that the scope names, in the order of their ids.
@@ -35,6 +35,33 @@ export async function findLibraries(
     );
   }
   return inOrder(found);
+}
+
+/**
+ * Asked before documents of a drive that the site does not list count as gone.
+ * @throws SourceFailure where it is a library of the scope nevertheless, or may be one
+ */
+export async function expectNoLibrary(
+  client: GraphClient,
+  { site_url: site, libraries }: SharepointScope,
+  driveId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (site === undefined || libraries.length > 0) {
+    return;
+  }
+  const home = await client.driveHome(driveId, signal);
+  if (home !== null && isOfSite(home, await client.siteId(site, signal))) {
+    throw new SourceFailure('source_unreachable', 'The site does not list one of its document libraries.');
+  }
+}
+
+/** The id of a site consists of the name of its host, the id of its collection, and its own. */
+function isOfSite({ sharePointIds: ids }: DriveHome, site: string): boolean {
+  const [, collection, web] = site.toLowerCase().split(',');
+  const isSame = (id: string | null | undefined, other: string | undefined) =>
+    id == null || other === undefined || id.toLowerCase() === other;
+  return isSame(ids?.siteId, collection) && isSame(ids?.webId, web);
 }
 
 function inOrder(drives: readonly Drive[]): Drive[] {

@@ -4,6 +4,7 @@ import { concernOthers } from './changed-folders.ts';
 import { isDocument, refOf, toDocument } from './document.ts';
 import { Folders } from './folders.ts';
 import type { GraphClient } from './graph-client.ts';
+import type { PageTimes } from './page-times.ts';
 import type { Drive, DriveItem } from './wire.ts';
 
 /** Files that are compared with patterns before other work of the process has its turn. */
@@ -16,8 +17,7 @@ export interface LibraryPage {
   /** Of the next page or, after the last one, of changes. */
   link: string;
   isLast: boolean;
-  /** The time of the service. */
-  date: string;
+  times: PageTimes;
 }
 
 /** One document library. */
@@ -43,7 +43,7 @@ export class Library {
     signal: AbortSignal,
   ): Promise<LibraryPage> {
     const { items, ...place } = await this.#client.delta(this.drive.id, link, signal);
-    if (since !== null && concernOthers(items, since)) {
+    if (since !== null && concernOthers(items, { ended: since, now: place.times.later })) {
       throw new SourceFailure('cursor_expired', 'A folder has changed: everything has to be listed.');
     }
     this.#folders.note(items);

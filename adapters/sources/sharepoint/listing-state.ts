@@ -10,9 +10,9 @@ const link = z.string().startsWith('/');
 const checkpoint = z.object({
   /** Of the scope and its libraries: with another one, everything is listed. */
   key: z.string(),
-  /** Begin of the last complete listing. */
+  /** Begin of the last complete listing, by the clock that was behind. */
   whole: z.string(),
-  /** End of the last listing, by the clock of the service. */
+  /** End of the last listing, by the clock that was ahead, the service's or ours. */
   ended: z.string(),
   /** For each library, where its changes begin. */
   links: z.array(link),
@@ -20,7 +20,7 @@ const checkpoint = z.object({
 
 const state = z.object({
   key: z.string(),
-  /** Begin of this listing, by the clock of the service; empty: before its first page. */
+  /** Begin of this listing, by the clock that is behind; empty: before its first page. */
   began: z.string(),
   /** Index of the library. */
   at: z.int().min(0),
@@ -44,7 +44,8 @@ export function beginState(
 ): ListingState {
   const before = text === null ? null : read(checkpoint, text);
   const age = before === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(before.whole);
-  const isUsable = before?.key === key && before.links.length === count && age < relistHours * 3_600_000;
+  const isUsable =
+    before?.key === key && before.links.length === count && age >= 0 && age < relistHours * 3_600_000;
   return isUsable
     ? { key, began: '', at: 0, links: before.links, before: { whole: before.whole, ended: before.ended } }
     : { key, began: '', at: 0, links: Array<null>(count).fill(null), before: null };
@@ -59,7 +60,7 @@ export function readState(text: string, key: string): ListingState {
   return found;
 }
 
-/** @param ended time of the last page */
+/** @param ended time of the last page, by the clock that is ahead */
 export function endOf({ key, began, links, before }: ListingState, ended: string): string {
   return JSON.stringify({ key, whole: before?.whole ?? began, ended, links });
 }

@@ -14,7 +14,7 @@ import { sharepointConnection } from './connection.ts';
 import { parseRef, versionOf } from './document.ts';
 import { download } from './download.ts';
 import { contentAddress, GraphClient } from './graph-client.ts';
-import { findLibraries } from './libraries.ts';
+import { expectNoLibrary, findLibraries } from './libraries.ts';
 import { Library } from './library.ts';
 import { beginState, endOf, keyOf, readState, type ListingState } from './listing-state.ts';
 import { sharepointScope, type SharepointScope } from './scope.ts';
@@ -112,7 +112,7 @@ class SharepointSource implements Source {
     const page = await library.page({ link: state.links[state.at] ?? null, since }, signal);
     const following: ListingState = {
       ...state,
-      began: state.began || page.date,
+      began: state.began || page.times.earlier,
       at: state.at + (page.isLast ? 1 : 0),
       links: state.links.with(state.at, page.link),
     };
@@ -125,7 +125,7 @@ class SharepointSource implements Source {
     return {
       documents: page.documents.slice(0, take),
       gone: page.gone,
-      checkpoint: isComplete ? endOf(following, page.date) : null,
+      checkpoint: isComplete ? endOf(following, page.times.later) : null,
       total: null,
       scope: state.before === null ? 'everything' : 'changes',
       ...end,
@@ -134,9 +134,17 @@ class SharepointSource implements Source {
 
   async #find(ref: string, signal: AbortSignal) {
     const parsed = parseRef(ref);
-    const library = (await this.#libraries(signal)).find(({ drive }) => drive.id === parsed?.driveId);
-    const item = parsed === null ? null : ((await library?.find(parsed.id, signal)) ?? null);
-    return parsed === null || item === null ? null : { driveId: parsed.driveId, item };
+    if (parsed === null) {
+      return null;
+    }
+    const { driveId, id } = parsed;
+    const library = (await this.#libraries(signal)).find(({ drive }) => drive.id === driveId);
+    if (library === undefined) {
+      await expectNoLibrary(this.#client, this.#scope, driveId, signal);
+      return null;
+    }
+    const item = await library.find(id, signal);
+    return item === null ? null : { driveId, item };
   }
 
   async #key(signal: AbortSignal): Promise<string> {

@@ -16,6 +16,14 @@ export const drive = z.object({ id, name: z.string().max(1_000) });
 export type Drive = z.output<typeof drive>;
 export const driveFields = 'id,name';
 
+const guid = z.string().max(64).nullish();
+/** Of which site it is, where the service says it. */
+export const driveHome = z.object({
+  id,
+  sharePointIds: z.object({ siteId: guid, webId: guid }).nullish(),
+});
+export type DriveHome = z.output<typeof driveHome>;
+
 export const drives = z.object({
   value: z.array(drive).max(1_000),
   '@odata.nextLink': link.optional(),

@@ -12,8 +12,6 @@ import { SourceModel } from '../../support/sources/source-model.ts';
 const brief = () => AbortSignal.timeout(20_000);
 /** Older than any listing of these tests. */
 const longAgo = new Date('2020-01-01T00:00:00Z');
-/** Newer than any listing of these tests. */
-const later = new Date(Date.now() + 3_600_000);
 
 let server: SharepointServer;
 afterEach(() => server?.close());
@@ -128,16 +126,42 @@ describe('changes of SharePoint', () => {
     });
   });
 
-  it('lists no more than the changes for a folder that is new', async () => {
+  it.each([
+    ['after the listing before', 2_000, 'changes'],
+    ['before it', 7_200_000, 'everything'],
+    ['in the future', -3_600_000, 'everything'],
+  ] as const)('lists for a folder that was made %s what it has to', async (_, age, scope) => {
     server = await startSharepoint();
     server.drive.put('a.md', 'alpha');
     const model = new SourceModel();
     await model.sync(await open());
-    server.drive.folder('new').created = later;
+    // The listing before was an hour ago.
+    const ended = new Date(Date.now() - 3_600_000).toISOString();
+    model.checkpoint = JSON.stringify({ ...JSON.parse(model.checkpoint!), ended });
+    server.drive.folder('new').created = new Date(Date.now() - age);
     server.drive.put('new/b.md', 'beta');
-    expect(await model.sync(await open())).toMatchObject({ scope: 'changes', documents: { length: 1 } });
+    expect(await model.sync(await open())).toMatchObject({ scope });
     expect(model.contents().map(([name]) => name)).toEqual(['Documents/a.md', 'Documents/new/b.md']);
   });
+
+  it.each([-86_400_000, 86_400_000])(
+    'misses no folder that was moved while the clock of the service was %i ms ahead',
+    async (ahead) => {
+      server = await startSharepoint();
+      server.setClock(ahead);
+      const folder = server.drive.folder('old');
+      server.drive.put('old/a.md', 'alpha');
+      folder.created = new Date(Date.now() + ahead);
+      const model = new SourceModel();
+      await model.sync(await open());
+      const { whole, ended } = JSON.parse(model.checkpoint!) as { whole: string; ended: string };
+      expect(Date.parse(whole)).toBeLessThanOrEqual(Date.now() + Math.min(ahead, 0));
+      expect(Date.parse(ended)).toBeGreaterThan(Date.now() + Math.max(ahead, 0) - 10_000);
+      server.drive.move('old', 'renamed');
+      expect(await model.sync(await open())).toMatchObject({ scope: 'everything' });
+      expect(model.contents()).toEqual([['Documents/renamed/a.md', 'alpha']]);
+    },
+  );
 
   it('asks for no folders above a change, and is right where the service lists them nevertheless', async () => {
     server = await startSharepoint();
@@ -277,6 +301,18 @@ describe('changes of SharePoint', () => {
     expect(begun('/drives/x/root/delta').links).toEqual(['/drives/x/root/delta']);
     expect(begun('@elsewhere.example/drives').links).toEqual([null]);
     expect(begun('.elsewhere.example/drives').links).toEqual([null]);
+  });
+
+  it('lists everything when the listing before is of a time that is still to come', () => {
+    const at = (whole: string) =>
+      beginState(JSON.stringify({ key: 'k', links: ['/x'], whole, ended: whole }), {
+        key: 'k',
+        count: 1,
+        relistHours: 24,
+      }).before;
+    expect(at(new Date(Date.now() - 60_000).toISOString())).not.toBeNull();
+    expect(at(new Date(Date.now() + 86_400_000).toISOString())).toBeNull();
+    expect(at('no time')).toBeNull();
   });
 
   it('cuts a listing at the limit of its files', async () => {

@@ -116,6 +116,39 @@ describe('libraries of SharePoint', () => {
     expect(model.fetched).toBe(2);
   });
 
+  it('deletes nothing of a library that the site does not list for one run', async () => {
+    server = await startSharepoint();
+    server.drive.put('a.md', 'alpha');
+    const other = server.addLibrary('Other');
+    const ref = `${other.id}/${other.put('b.md', 'beta').id}`;
+    server.unlisted.add(other.id);
+    const exists = async (scope: object = {}) => (await open(scope)).exists(ref, brief());
+    expect(await namesOf()).toEqual(['Documents/a.md']);
+    await expect(exists()).rejects.toMatchObject({ code: 'source_unreachable' });
+    await expect(read(ref)).rejects.toMatchObject({ code: 'source_unreachable' });
+    expect(await exists({ libraries: ['Documents'] })).toBe(false);
+    expect(await exists({ site_url: undefined, drive_ids: [server.drive.id] })).toBe(false);
+    server.drives.pop();
+    expect(await exists()).toBe(false);
+  });
+
+  it.each([
+    ['another site', { siteId: '11111111-1370-44e7-a1f5-426573fda80a' }, false],
+    ['a site that is not named', null, null],
+  ])('takes a library of %s as one of the scope, or not', async (_, sharePointIds, exists) => {
+    server = await startSharepoint();
+    server.interfere((request, response) => {
+      if (!request.url?.includes('/drives/b!elsewhere')) return false;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ id: 'b!elsewhere', sharePointIds }));
+      return true;
+    });
+    const asked = (await open()).exists('b!elsewhere/01X', brief());
+    await (exists === null
+      ? expect(asked).rejects.toMatchObject({ code: 'source_unreachable' })
+      : expect(asked).resolves.toBe(exists));
+  });
+
   it('takes a site or drives, not both and not none', () => {
     const takes = (scope: object) => sharepointProvider.scope.safeParse(scope).success;
     const [site_url, drive_ids] = ['https://contoso.sharepoint.com', ['b!x']];

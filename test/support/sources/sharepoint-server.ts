@@ -21,6 +21,10 @@ export interface SharepointServer extends FakeSource {
   refused: Set<string>;
   /** Items that are not shown by themselves. */
   hidden: Set<string>;
+  /** Libraries that the site does not list, though they are there. */
+  unlisted: Set<string>;
+  /** Its clock is ahead of ours by so many milliseconds. */
+  setClock(aheadMs: number): void;
   /** Paths of requests, without the version. */
   asked: string[];
   /** Headers of the requests to the host of contents. */
@@ -44,6 +48,8 @@ export async function startSharepoint(): Promise<SharepointServer> {
   const drives = [drive];
   const refused = new Set<string>();
   const hidden = new Set<string>();
+  const unlisted = new Set<string>();
+  let aheadMs = 0;
   const asked: string[] = [];
   const downloads: Headers[] = [];
   let token = 'first-token';
@@ -140,6 +146,7 @@ export async function startSharepoint(): Promise<SharepointServer> {
     if (path === `/sites/${site}/drives`) {
       const skip = Number(query.get('$skiptoken') ?? 0);
       const value = drives
+        .filter(({ id }) => !unlisted.has(id))
         .slice(skip, skip + drivesOfPage)
         .map(({ id, name }) => selected({ id, name, driveType: 'documentLibrary' }, query));
       const isLast = skip + drivesOfPage >= drives.length;
@@ -149,7 +156,15 @@ export async function startSharepoint(): Promise<SharepointServer> {
     const [, driveId, rest = ''] = /^\/drives\/([^/]+)(\/.*)?$/.exec(path) ?? [];
     const of = drives.find(({ id }) => id === driveId);
     if (of === undefined) return failure(404, 'itemNotFound');
-    if (rest === '') return Response.json(selected({ id: of.id, name: of.name }, query));
+    if (rest === '') {
+      const [, siteId, webId] = site.split(',');
+      return Response.json(
+        selected(
+          { id: of.id, name: of.name, sharePointIds: { siteId: siteId?.toLowerCase(), webId } },
+          query,
+        ),
+      );
+    }
     if (rest === '/root') return Response.json(selected(of.shown(of.root, { inDelta: false }), query));
     if (rest.startsWith('/root/delta')) return delta(of, url, request.headers);
     const [, id, isContent] = /^\/items\/([^/]+)(\/content)?$/.exec(rest) ?? [];
@@ -163,7 +178,11 @@ export async function startSharepoint(): Promise<SharepointServer> {
     return new Response(null, { status: 302, headers: { location } });
   };
 
-  const fake = await startHttpFake(answer);
+  const fake = await startHttpFake((request) => {
+    const answered = answer(request);
+    answered.headers.set('date', new Date(Date.now() + aheadMs).toUTCString());
+    return answered;
+  });
   const value = (): CredentialValue => ({ kind: 'bearer', token });
   const done = (work: () => void): Promise<void> => {
     work();
@@ -181,6 +200,10 @@ export async function startSharepoint(): Promise<SharepointServer> {
     files,
     refused,
     hidden,
+    unlisted,
+    setClock: (ms) => {
+      aheadMs = ms;
+    },
     asked,
     downloads,
     addLibrary: (name) => {
