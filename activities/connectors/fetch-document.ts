@@ -103,7 +103,13 @@ export async function fetchDocument(
     case 'gone':
       return { is: 'skipped', listed, known, version: null, code: 'gone' };
     case 'skipped':
-      return { is: 'skipped', listed, known, version, code: fetched.code };
+      return {
+        is: 'skipped',
+        listed,
+        known,
+        version: fetched.version === undefined ? version : null,
+        code: fetched.code,
+      };
     case 'content':
       return read(work, { listed, known, fetched });
   }

@@ -68,7 +68,12 @@ export type Fetched =
   | { kind: 'unchanged' }
   | { kind: 'gone' }
   /** Not a document, or more than `maxBytes`: recorded with its reason, and no failure. */
-  | { kind: 'skipped'; code: SkipCode };
+  | {
+      kind: 'skipped';
+      code: SkipCode;
+      /** Null: the reason may end without another version, and each listing tries again. Omitted: the listed version. */
+      version?: null;
+    };
 
 export type SkipCode = 'too_large' | 'unsupported_format' | 'not_a_document' | 'forbidden_by_source';
 

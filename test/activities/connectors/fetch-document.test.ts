@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { fetchDocument, type FetchWork } from '#activities/connectors/fetch-document.ts';
+import type { Fetched } from '#domain/knowledge/connectors/source.ts';
+
+const listed = { ref: 'a', name: 'a.md', version: '1', byteSize: 1, mediaType: null, url: null };
+const outcomeOf = (fetched: Fetched) => {
+  const open = { run: { mode: 'incremental' }, source: { fetch: () => Promise.resolve(fetched) } };
+  const work = { open, signal: AbortSignal.timeout(1_000) } as unknown as FetchWork;
+  return fetchDocument(work, listed, null);
+};
+
+describe('a document that is skipped', () => {
+  it('is so until its version changes, or is tried again where the source says so', async () => {
+    const skipped = { kind: 'skipped', code: 'forbidden_by_source' } as const;
+    expect(await outcomeOf(skipped)).toMatchObject({ is: 'skipped', version: '1' });
+    expect(await outcomeOf({ ...skipped, version: null })).toMatchObject({ is: 'skipped', version: null });
+  });
+});
