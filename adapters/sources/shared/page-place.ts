@@ -31,15 +31,25 @@ export function placeOf(cursor: string | null): PagePlace {
  * The cursor of the next page. A listing ends as truncated at the limit of its documents, and where the source gives
  * the same cursor again.
  * @param next the source's own cursor; null: this was its last page
+ * @param maxLength of `next`, in characters
+ * @throws SourceFailure `source_invalid` where it is longer
  */
 export function nextPlace(
   place: PagePlace,
-  { count, next, max }: { count: number; next: string | null; max: number },
+  {
+    count,
+    next,
+    max,
+    maxLength = maxCursorLength,
+  }: { count: number; next: string | null; max: number; maxLength?: number },
 ): { next: string | null; truncated?: true; take: number } {
   const take = Math.min(count, max - place.listed);
   const [listed, pages] = [place.listed + take, place.pages + 1];
-  if (next !== null && next.length > maxCursorLength) {
-    throw new SourceFailure('source_invalid', 'The source gives a cursor of more than 8,000 characters.');
+  if (next !== null && next.length > maxLength) {
+    throw new SourceFailure(
+      'source_invalid',
+      `The source gives a cursor of more than ${maxLength} characters.`,
+    );
   }
   const isCut = take < count || (next !== null && (listed >= max || next === place.at || pages >= maxPages));
   if (isCut) {

@@ -29,14 +29,21 @@ export function parseRef(ref: string): { driveId: string; id: string } | null {
 }
 
 /**
- * The hash and the length of the bytes; where the service has no hash, the tag of the item, which a renaming changes,
- * too. The tag of the content alone (`cTag`) is left out of listings of OneDrive for Business.
+ * The hash and the length of the bytes. Different bytes of one length may have the same quick hash, so that counts only
+ * with the time of the last change. Without both, the tag of the item, which a renaming changes, too: the tag of the
+ * content alone (`cTag`) is left out of listings of OneDrive for Business.
  */
-export function versionOf({ file, size, eTag }: DriveItem): string | null {
-  const { quickXorHash, sha256Hash, sha1Hash } = file?.hashes ?? {};
-  const hash = quickXorHash ?? sha256Hash ?? sha1Hash;
-  const version = hash == null ? (eTag ?? null) : `${hash} ${size ?? ''}`;
-  return version === null ? null : cleanText(version);
+export function versionOf({ file, size, eTag, lastModifiedDateTime: modified }: DriveItem): string | null {
+  const { quickXorHash: quick, sha256Hash, sha1Hash } = file?.hashes ?? {};
+  const hash = sha256Hash ?? sha1Hash;
+  const length = size ?? '';
+  if (hash != null) {
+    return cleanText(`${hash} ${length}`);
+  }
+  if (quick != null && modified != null) {
+    return cleanText(`${quick} ${length} ${modified}`);
+  }
+  return eTag == null ? null : cleanText(eTag);
 }
 
 export function toDocument(

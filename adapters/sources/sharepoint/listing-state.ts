@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
-import type { SharepointScope } from './scope.ts';
-import type { Drive } from './wire.ts';
+import { maxLibraries, type SharepointScope } from './scope.ts';
+import { maxLinkLength, type Drive } from './wire.ts';
+
+/** Of a state as text: links of `maxLibraries`, which have about 500 characters each. */
+export const maxStateLength = maxLibraries * maxLinkLength + 1_000;
 
 /** Below the address of the interface. */
 const link = z.string().startsWith('/');

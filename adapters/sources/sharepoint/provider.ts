@@ -16,7 +16,7 @@ import { download } from './download.ts';
 import { contentAddress, GraphClient } from './graph-client.ts';
 import { expectNoLibrary, findLibraries } from './libraries.ts';
 import { Library } from './library.ts';
-import { beginState, endOf, keyOf, readState, type ListingState } from './listing-state.ts';
+import { beginState, endOf, keyOf, maxStateLength, readState, type ListingState } from './listing-state.ts';
 import { sharepointScope, type SharepointScope } from './scope.ts';
 
 export const sharepointProvider = defineProvider<SharepointScope>({
@@ -93,7 +93,8 @@ class SharepointSource implements Source {
     }
     if (answer.kind === 'refused') {
       await this.#client.confirm(found.driveId, signal);
-      return { kind: 'skipped', code: 'forbidden_by_source' };
+      // A policy for downloads is lifted without a change of the file.
+      return { kind: 'skipped', code: 'forbidden_by_source', version: null };
     }
     return answer.kind === 'gone' ? { kind: 'gone' } : { kind: 'skipped', code: 'too_large' };
   }
@@ -120,6 +121,7 @@ class SharepointSource implements Source {
       count: page.documents.length,
       next: following.at === libraries.length ? null : JSON.stringify(following),
       max: this.#scope.max_documents,
+      maxLength: maxStateLength,
     });
     const isComplete = end.next === null && end.truncated !== true;
     return {

@@ -3,7 +3,7 @@ import { patternList } from '../shared/path-patterns.ts';
 import { maxDocuments, relistHours } from '../shared/scope-fields.ts';
 import { webUrl } from '../shared/web-url.ts';
 
-/** A listing holds the place in each library: more would not fit into its cursor. */
+/** A cursor holds the place in each library. */
 export const maxLibraries = 20;
 
 export const sharepointScope = z

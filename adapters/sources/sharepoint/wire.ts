@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 /** Ids become parts of paths. */
 const id = z.string().regex(/^[A-Za-z0-9!_-]{1,200}$/);
-const link = z.string().min(1).max(7_000);
+export const maxLinkLength = 4_000;
+const link = z.string().min(1).max(maxLinkLength);
 /** Of a path below a library. SharePoint allows 400 characters for a path together with that of its library. */
 export const maxPathLength = 1_000;
 /** Null: longer than any path, and not held. */
@@ -39,6 +40,7 @@ export const item = z.object({
   eTag: z.string().max(500).nullish(),
   webUrl: z.string().nullish(),
   createdDateTime: z.string().max(64).nullish(),
+  lastModifiedDateTime: z.string().max(64).nullish(),
   parentReference: z.object({ id: id.nullish() }).nullish(),
   file: z
     .object({

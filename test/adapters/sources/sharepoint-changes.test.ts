@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { versionOf } from '#adapters/sources/sharepoint/document.ts';
 import { beginState } from '#adapters/sources/sharepoint/listing-state.ts';
 import { listAll } from '../../support/sources/open-source.ts';
 import {
@@ -68,7 +69,7 @@ describe('changes of SharePoint', () => {
     expect(await first()).toMatchObject({ documents: [], gone: [`${server.drive.id}/${item.id}`] });
   });
 
-  it('has the hash and the length as version, else the tag of the item', async () => {
+  it('has the hash, the length and the time of the content as version, else the tag of the item', async () => {
     server = await startSharepoint();
     server.drive.put('a.md', 'alpha');
     server.drive.put('b.md', 'beta', { file: { mimeType: 'text/markdown' } });
@@ -78,6 +79,23 @@ describe('changes of SharePoint', () => {
     await server.move('b.md', 'd.md');
     const after = await versions();
     expect([after[0] === before[0], after[1] === before[1]]).toEqual([true, false]);
+  });
+
+  const hashed = (hashes: object, lastModifiedDateTime: string | undefined, eTag = 'tag') =>
+    versionOf({ id: 'x', size: 9, eTag, lastModifiedDateTime, file: { hashes } });
+
+  it('does not take equal quick hashes alone as equal contents', () => {
+    const [one, two] = ['2025-01-01T00:00:00Z', '2025-01-02T00:00:00Z'];
+    const quick = { quickXorHash: 'q' };
+    expect(hashed(quick, one)).toBe(hashed(quick, one, 'another'));
+    expect(hashed(quick, one)).not.toBe(hashed(quick, two));
+    expect(hashed(quick, undefined)).not.toBe(hashed(quick, undefined, 'another'));
+  });
+
+  it.each(['sha256Hash', 'sha1Hash'])('takes equal %s as equal contents', (name) => {
+    const both = { quickXorHash: 'q', [name]: 's' };
+    expect(hashed(both, '2025-01-01T00:00:00Z')).toBe(hashed(both, '2025-01-02T00:00:00Z', 'another'));
+    expect(hashed(both, undefined)).not.toBe(hashed({ ...both, [name]: 't' }, undefined));
   });
 
   it('does not ask for the content of a version that is known, nor of a file that is too large', async () => {

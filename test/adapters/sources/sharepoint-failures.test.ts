@@ -142,10 +142,10 @@ describe('refusals of SharePoint', () => {
     await expect(read(ref)).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: 9_000 });
   });
 
-  it('skips a file whose content alone is refused, and says so of a refused credential', async () => {
+  it('skips a file whose content alone is refused for this run, and says so of a refused credential', async () => {
     const ref = await begin();
     server.refused.add(ref.split('/')[1]!);
-    expect(await read(ref)).toEqual({ kind: 'skipped', code: 'forbidden_by_source' });
+    expect(await read(ref)).toEqual({ kind: 'skipped', code: 'forbidden_by_source', version: null });
     refuse('service', 401);
     await expect(read(ref)).rejects.toMatchObject({ code: 'auth_failed' });
   });

@@ -105,10 +105,7 @@ describe('folders of files of one page', () => {
     server = await startSharepoint();
     for (let at = 0; at < 4; at += 1) server.drive.put(`d${at}/deep/a.md`, 'x');
     const access = { fetch, credential: { kind: 'bearer', token: 'first-token' } };
-    const client = new GraphClient(
-      sharepointProvider.scope.parse(server.scopeConfig),
-      access as never,
-    );
+    const client = new GraphClient(sharepointProvider.scope.parse(server.scopeConfig), access as never);
     const files = server.drive.items
       .filter(({ content }) => content !== null)
       .map(({ id, name, parent }) => ({ id, name, parentReference: { id: parent!.id } }));

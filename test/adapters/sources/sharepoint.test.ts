@@ -30,13 +30,13 @@ const first = async () => (await open()).list({ cursor: null, checkpoint: null }
 describe('libraries of SharePoint', () => {
   it('lists a file with its folders, its version and where it is opened', async () => {
     server = await startSharepoint();
-    const { id } = server.drive.put('Handbook/Travel/plan.md', '# Plan');
+    const { id, modified } = server.drive.put('Handbook/Travel/plan.md', '# Plan');
     const { documents } = await listAll(await open());
     expect(documents).toEqual([
       {
         ref: `${server.drive.id}/${id}`,
         name: 'Documents/Handbook/Travel/plan.md',
-        version: 'S+Ah5MUXc91h7NEONzZmwePLBHQ= 6',
+        version: `S+Ah5MUXc91h7NEONzZmwePLBHQ= 6 ${modified.toISOString()}`,
         byteSize: 6,
         mediaType: 'text/markdown',
         url: 'https://contoso.sharepoint.com/sites/team/plan.md',

@@ -10,6 +10,8 @@ export interface FakeItem {
   /** Place of its last change in the order of all changes. */
   changed: number;
   edits: number;
+  /** Last change of its content. */
+  modified: Date;
   created: Date;
   isDeleted: boolean;
   /** Facets and other members that are added to it, or replace it. */
@@ -28,7 +30,7 @@ export class FakeDrive {
 
   constructor(name: string) {
     made += 1;
-    this.id = `b!drive-${made}_x`;
+    this.id = `b!drive-${made}_`.padEnd(66, 'x');
     this.name = name;
     this.root = this.#add('root', null, null);
   }
@@ -57,6 +59,7 @@ export class FakeDrive {
       known ?? this.#add(path.slice(path.lastIndexOf('/') + 1), this.#above(path), Buffer.alloc(0));
     item.content = Buffer.from(content);
     item.more = more;
+    item.modified = new Date();
     this.touch(item);
     return item;
   }
@@ -102,7 +105,7 @@ export class FakeDrive {
 
   /** All members; listings of changes lack the path, the tag of the content, and of deleted items the name. */
   shown(item: FakeItem, { inDelta }: { inDelta: boolean }): Record<string, unknown> {
-    const { id, name, parent, content, edits, created, isDeleted, more } = item;
+    const { id, name, parent, content, edits, created, modified, isDeleted, more } = item;
     const hash = createHash('sha1').update(content ?? '');
     return {
       id,
@@ -112,6 +115,7 @@ export class FakeDrive {
       size: content?.byteLength ?? 0,
       webUrl: `https://contoso.sharepoint.com/sites/team/${encodeURIComponent(name)}`,
       createdDateTime: created.toISOString(),
+      lastModifiedDateTime: modified.toISOString(),
       ...(parent !== null && {
         parentReference: {
           driveType: 'documentLibrary',
@@ -148,6 +152,7 @@ export class FakeDrive {
       content,
       changed: 0,
       edits: 0,
+      modified: new Date(),
       created: new Date(),
       isDeleted: false,
       more: {},

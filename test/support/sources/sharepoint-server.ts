@@ -117,7 +117,8 @@ export async function startSharepoint(): Promise<SharepointServer> {
       .slice(at.skip, at.skip + size)
       .map((item) => selected(of.shown(item, { inDelta: true }), query));
     const write = (next: Omit<Token, 'valid'>) =>
-      Buffer.from(JSON.stringify({ ...next, valid })).toString('base64url');
+      // As long as those of the service.
+      Buffer.from(JSON.stringify({ ...next, valid }).padEnd(180)).toString('base64url');
     const place = `${fake.origin}/v1.0/drives/${of.id}/root/delta`;
     const fields = `$select=${query.get('$select') ?? 'id'}&$top=${size}`;
     const isLast = at.skip + size >= all.length;
