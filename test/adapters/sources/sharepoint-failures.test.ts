@@ -157,7 +157,7 @@ describe('refusals of SharePoint', () => {
   });
 
   /** Answers every request below a path with a refusal. */
-  const refuseBelow = (path: RegExp, status: number, code: string, headers: Record<string, string> = {}) =>
+  const answerDenied = (path: RegExp, status: number, code: string, headers: Record<string, string> = {}) =>
     server.interfere((request, response) => {
       if (!path.test(decodeURIComponent(request.url ?? ''))) return false;
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -180,7 +180,7 @@ describe('refusals of SharePoint', () => {
     const ref = await begin();
     const source = await open();
     await source.check(brief());
-    refuseBelow(path, status, code, headers);
+    answerDenied(path, status, code, headers);
     const refused = { code: 'auth_failed' };
     await expect(source.exists(ref, brief())).rejects.toMatchObject(refused);
     await expect(read(ref)).rejects.toMatchObject(refused);
@@ -188,7 +188,7 @@ describe('refusals of SharePoint', () => {
 
   it('does not take files as gone while their drive is not there', async () => {
     const ref = await begin();
-    refuseBelow(/\/(items|root)/, 404, 'itemNotFound');
+    answerDenied(/\/(items|root)/, 404, 'itemNotFound');
     await expect((await open()).exists(ref, brief())).rejects.toMatchObject({ code: 'scope_invalid' });
   });
 
@@ -197,7 +197,7 @@ describe('refusals of SharePoint', () => {
     ['accessDenied', /\/content$|\/root\?/],
   ])('does not skip a file for a refused credential, with %s', async (code, path) => {
     const ref = await begin();
-    refuseBelow(path, 403, code);
+    answerDenied(path, 403, code);
     await expect(read(ref)).rejects.toMatchObject({ code: 'auth_failed' });
   });
 
@@ -206,7 +206,7 @@ describe('refusals of SharePoint', () => {
     server.drive.put('folder/b.md', 'beta');
     const { checkpoint } = await listAll(await open());
     server.drive.put('folder/b.md', 'changed');
-    refuseBelow(/\/items\/|\/root\?/, 403, 'accessDenied');
+    answerDenied(/\/items\/|\/root\?/, 403, 'accessDenied');
     const source = await open();
     await expect(source.list({ cursor: null, checkpoint }, brief())).rejects.toMatchObject({
       code: 'auth_failed',
