@@ -2,7 +2,8 @@ import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
 import type { JiraScope } from './scope.ts';
-import type { Comment, Issue, WholeIssue } from './wire.ts';
+import type { IssueText } from './issue-text.ts';
+import type { Comment, Issue } from './wire.ts';
 
 /**
  * A comment counts as a change of its issue. The names of states and projects change without one; the scope decides
@@ -32,12 +33,8 @@ export function isShown({ fields }: Issue, { restricted }: JiraScope): boolean {
   return restricted || fields.security == null;
 }
 
-export function isShownComment({ visibility, jsdPublic }: Comment, { restricted }: JiraScope): boolean {
-  return restricted || (visibility == null && jsdPublic !== false);
-}
-
-export function toMarkdown({ key, fields }: WholeIssue, comments: readonly Comment[]): Buffer {
-  const { summary, issuetype, status, labels, reporter, assignee, created, description } = fields;
+export function toMarkdown({ key, fields }: Issue, { description, comments }: IssueText): Buffer {
+  const { summary, issuetype, status, labels, reporter, assignee, created } = fields;
   const facts = [
     `${issuetype?.name ?? 'Issue'} ${key} by ${reporter?.displayName ?? 'nobody'}, ${created.slice(0, 10)}, ${status?.name ?? 'no status'}`,
     ...(assignee?.displayName == null ? [] : [`assigned to ${assignee.displayName}`]),

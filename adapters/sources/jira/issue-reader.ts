@@ -1,18 +1,26 @@
 import { SourceFailure, type FetchInput, type Fetched } from '#domain/knowledge/connectors/source.ts';
-import { TooLong } from '../shared/json-api.ts';
-import { isShownComment, toMarkdown, versionOf } from './document.ts';
+import { maxJsonBytes, TooLong } from '../shared/json-api.ts';
+import { toMarkdown, versionOf } from './document.ts';
+import { commentTexts, issueText, type CommentText, type IssueText } from './issue-text.ts';
 import { issuesAtOnce, type JiraClient } from './jira-client.ts';
 import type { JiraScope } from './scope.ts';
-import { listedFields, type Comment, type WholeIssue } from './wire.ts';
+import { TextRoom } from './text-room.ts';
+import { listedFields, type Issue, type WholeIssue } from './wire.ts';
 
 const maxCommentPages = 100;
+
+/** An issue that was read together with others, without the structure of its response. */
+interface PreparedIssue {
+  issue: Issue;
+  text: IssueText;
+}
 
 /** Reads the text of issues and their comments: many with one request, or one by itself. */
 export class IssueReader {
   readonly #scope: JiraScope;
   readonly #client: JiraClient;
   readonly #fields: readonly string[];
-  #prepared: ReadonlyMap<string, WholeIssue> = new Map();
+  #prepared: ReadonlyMap<string, PreparedIssue> = new Map();
   /** False: issues are too large to be read together, or the service does not do it. */
   #readsMany = true;
 
@@ -31,34 +39,37 @@ export class IssueReader {
     try {
       const wanted = ids.slice(0, issuesAtOnce);
       const found = await this.#client.issues(wanted, this.#fields, signal);
-      this.#prepared = new Map(found.filter(({ id }) => wanted.includes(id)).map((each) => [each.id, each]));
+      this.#prepared = this.#textsOf(found.filter(({ id }) => wanted.includes(id)));
     } catch (error) {
       signal.throwIfAborted();
       // Reading them one by one says what is wrong.
       this.#readsMany =
         error instanceof SourceFailure && ['rate_limited', 'source_unreachable'].includes(error.code);
     }
-    return [...this.#prepared.values()].filter((each) => this.#isWhole(each)).length;
+    return [...this.#prepared.values()].filter(({ text }) => text.isWhole).length;
   }
 
   /** @param accepts whether it belongs to the scope */
   async read(
     { ref, version, maxBytes }: FetchInput,
-    accepts: (issue: WholeIssue) => boolean,
+    accepts: (issue: Issue) => boolean,
     signal: AbortSignal,
   ): Promise<Fetched> {
     try {
-      const found = this.#prepared.get(ref) ?? (await this.#issue(ref, signal));
-      if (found === null || !accepts(found)) {
+      const prepared = this.#prepared.get(ref);
+      const found = prepared === undefined ? await this.#issue(ref, signal) : null;
+      const issue = prepared?.issue ?? found;
+      if (issue === null || !accepts(issue)) {
         return { kind: 'gone' };
       }
-      const current = versionOf(found, this.#scope);
+      const current = versionOf(issue, this.#scope);
       if (current === version) {
         return { kind: 'unchanged' };
       }
-      const comments = await this.#comments(found, maxBytes, signal);
-      const content = comments === null ? null : toMarkdown(found, comments);
-      return content === null || content.byteLength > maxBytes
+      const room = new TextRoom(maxBytes);
+      const text = found === null ? prepared?.text : issueText(found, this.#scope, room);
+      const content = text && toMarkdown(issue, await this.#whole(issue, text, room, signal));
+      return content === undefined || content.byteLength > maxBytes
         ? { kind: 'skipped', code: 'too_large' }
         : { kind: 'content', content, mediaType: 'text/markdown', version: current };
     } catch (error) {
@@ -81,35 +92,39 @@ export class IssueReader {
     }
   }
 
-  #isWhole({ fields: { comment } }: WholeIssue): boolean {
-    return !this.#scope.comments || (comment != null && comment.comments.length >= comment.total);
+  /** Those that do not fit together are read by themselves. */
+  #textsOf(issues: readonly WholeIssue[]): Map<string, PreparedIssue> {
+    const texts = new Map<string, PreparedIssue>();
+    const room = new TextRoom(maxJsonBytes);
+    for (const { id, key, fields } of issues) {
+      try {
+        const text = issueText({ id, key, fields }, this.#scope, room);
+        const { description: _, comment: __, ...listed } = fields;
+        texts.set(id, { issue: { id, key, fields: listed }, text });
+      } catch (error) {
+        if (!(error instanceof TooLong)) {
+          throw error;
+        }
+      }
+    }
+    return texts;
   }
 
-  /** Null: they are longer than `maxBytes`. */
-  async #comments(issue: WholeIssue, maxBytes: number, signal: AbortSignal): Promise<Comment[] | null> {
-    if (!this.#scope.comments || this.#isWhole(issue)) {
-      return this.#shown(issue.fields.comment?.comments ?? []);
+  /** With all comments. @throws TooLong as soon as they exceed the room */
+  async #whole(issue: Issue, text: IssueText, room: TextRoom, signal: AbortSignal): Promise<IssueText> {
+    if (text.isWhole) {
+      return text;
     }
-    const found: Comment[] = [];
-    let length = 0;
+    const comments: CommentText[] = [];
     let at = 0;
     for (let pages = 0; pages < maxCommentPages; pages += 1) {
       const page = await this.#client.comments(issue.id, at, signal);
-      const shown = this.#shown(page?.comments ?? []);
-      found.push(...shown);
-      length += shown.reduce((sum, { body }) => sum + body.length, 0);
-      if (length > maxBytes) {
-        return null;
-      }
+      comments.push(...commentTexts(page?.comments ?? [], this.#scope, room));
       at += page?.comments.length ?? 0;
       if (page === null || page.comments.length === 0 || at >= page.total) {
         break;
       }
     }
-    return found;
-  }
-
-  #shown(comments: readonly Comment[]): Comment[] {
-    return comments.filter((comment) => isShownComment(comment, this.#scope));
+    return { ...text, comments };
   }
 }

@@ -1,86 +1,109 @@
 import { childrenOf, flatText, nodeOf, type RichNode } from './rich-node.ts';
 import { inlineText, isInline } from './rich-inline.ts';
+import type { TextRoom } from './text-room.ts';
 
-/** Deeper than any editor nests; what lies beneath is read as plain text. */
-const maxDepth = 40;
+/** Few people nest deeper; what lies beneath is read as plain text. Each level lengthens every line within it. */
+const maxDepth = 10;
+
+/** Where a node stands. */
+interface Place {
+  depth: number;
+  isInCell: boolean;
+  room: TextRoom;
+}
 
 /**
  * Rich text of Jira (Atlassian Document Format) as Markdown, without emphasis and colours. A structure of any other kind
- * is read as far as it has text. Takes time in the order of the size, whatever the depth.
+ * is read as far as it has text. All that is written is counted before it is made: takes time in the order of the size
+ * and of the room.
+ * @throws TooLong where it is longer than the room
  */
-export function richText(document: unknown): string {
-  return typeof document === 'string' ? document : body(nodeOf(document), 0).trim();
+export function richText(document: unknown, room: TextRoom): string {
+  return typeof document === 'string'
+    ? room.takeText(document)
+    : body(nodeOf(document), { depth: 0, isInCell: false, room }).trim();
 }
 
-type Renderer = (node: RichNode, depth: number) => string;
+type Renderer = (node: RichNode, place: Place) => string;
 
 const renderers = new Map<unknown, Renderer>([
-  ['heading', (node, depth) => `${'#'.repeat(levelOf(node))} ${oneLine(body(node, depth))}`],
+  ['heading', (node, place) => marked(`${'#'.repeat(levelOf(node))} `, oneLine(body(node, place)), place)],
   ['codeBlock', code],
-  ['rule', () => '---'],
-  ['bulletList', (node, depth) => list(node, depth, () => '- ')],
-  ['decisionList', (node, depth) => list(node, depth, () => '- ')],
-  ['orderedList', (node, depth) => list(node, depth, (at) => `${firstOf(node) + at}. `)],
-  ['taskList', (node, depth) => list(node, depth, (_, item) => (isDone(item) ? '- [x] ' : '- [ ] '))],
-  ['blockquote', (node, depth) => indented(body(node, depth), '> ')],
-  ['panel', (node, depth) => indented(body(node, depth), '> ')],
+  ['rule', (_, { room }) => room.takeText('---')],
+  ['bulletList', (node, place) => list(node, place, () => '- ')],
+  ['decisionList', (node, place) => list(node, place, () => '- ')],
+  ['orderedList', (node, place) => list(node, place, (at) => `${firstOf(node) + at}. `)],
+  ['taskList', (node, place) => list(node, place, (_, item) => (isDone(item) ? '- [x] ' : '- [ ] '))],
+  ['blockquote', (node, place) => marked('> ', indented(body(node, place), '> ', place), place)],
+  ['panel', (node, place) => marked('> ', indented(body(node, place), '> ', place), place)],
   ['expand', titled],
   ['nestedExpand', titled],
   ['table', table],
 ]);
 
 /** Runs of text within a line are a paragraph; everything else stands by itself. */
-function body(node: RichNode, depth: number): string {
+function body(node: RichNode, place: Place): string {
+  const { room } = place;
   const parts: string[] = [];
   let line = '';
   for (const child of childrenOf(node)) {
     if (isInline(child)) {
-      line += inlineText(child);
+      line += room.takeText(inlineText(child));
     } else {
-      parts.push(line.trim(), block(child, depth));
+      parts.push(line.trim(), block(child, place));
       line = '';
     }
   }
-  return [...parts, line.trim()].filter((part) => part !== '').join('\n\n');
+  const shown = [...parts, line.trim()].filter((part) => part !== '');
+  room.take(2 * shown.length);
+  return shown.join('\n\n');
 }
 
-function block(node: RichNode, depth: number): string {
-  return depth >= maxDepth ? flatText(node) : (renderers.get(node.type) ?? body)(node, depth + 1);
+function block(node: RichNode, { depth, isInCell, room }: Place): string {
+  // The format has no table within a cell, and Markdown neither.
+  const isFlat = depth >= maxDepth || (isInCell && node.type === 'table');
+  return isFlat
+    ? room.takeText(flatText(node))
+    : (renderers.get(node.type) ?? body)(node, { depth: depth + 1, isInCell, room });
 }
 
-function list(node: RichNode, depth: number, markOf: (at: number, item: RichNode) => string): string {
+function list(node: RichNode, place: Place, markOf: (at: number, item: RichNode) => string): string {
   return childrenOf(node)
     .map((item, at) => {
       // A list within a list stands beside its items.
       const isList = renderers.has(item.type);
-      const text = isList ? block(item, depth) : body(item, depth);
+      const text = isList ? block(item, place) : body(item, place);
       const mark = isList ? '  ' : markOf(at, item);
-      return text === '' ? '' : mark + indented(text, '  ').slice(2);
+      return text === '' ? '' : `${marked(mark, indented(text, '  ', place), place)}\n`;
     })
-    .filter((text) => text !== '')
-    .join('\n');
+    .join('')
+    .slice(0, -1);
 }
 
-function table(node: RichNode, depth: number): string {
+function table(node: RichNode, place: Place): string {
+  const { room } = place;
   const rows = childrenOf(node).map((row) =>
-    childrenOf(row).map((cell) => oneLine(body(cell, depth)).replaceAll('|', String.raw`\|`)),
+    childrenOf(row).map((cell) => escaped(oneLine(body(cell, { ...place, isInCell: true })), room)),
   );
-  const [first = [], ...rest] = rows.map((cells) => `| ${cells.join(' | ')} |`);
-  const head = (rows[0] ?? []).map(() => '---').join(' | ');
-  return rows.length === 0 ? '' : [first, `| ${head} |`, ...rest].join('\n');
+  const [head = []] = rows;
+  room.take(rows.reduce((sum, cells) => sum + 3 * cells.length + 5, 6 * head.length + 5));
+  const [first = '', ...rest] = rows.map((cells) => `| ${cells.join(' | ')} |`);
+  return rows.length === 0 ? '' : [first, `| ${head.map(() => '---').join(' | ')} |`, ...rest].join('\n');
 }
 
-function titled(node: RichNode, depth: number): string {
+function titled(node: RichNode, place: Place): string {
   const { title } = node.attrs;
-  return [typeof title === 'string' ? title : '', body(node, depth)].filter(Boolean).join('\n\n');
+  const shown = typeof title === 'string' ? place.room.takeText(title) : '';
+  place.room.take(2);
+  return [shown, body(node, place)].filter(Boolean).join('\n\n');
 }
 
-function code(node: RichNode): string {
+function code(node: RichNode, { room }: Place): string {
   const text = flatText(node, '');
   const { language } = node.attrs;
   const fence = text.includes('```') ? '~~~~' : '```';
   const named = typeof language === 'string' && /^[\w+#.-]{1,40}$/.test(language) ? language : '';
-  return `${fence}${named}\n${text}\n${fence}`;
+  return room.takeText(`${fence}${named}\n${text}\n${fence}`);
 }
 
 function levelOf({ attrs: { level } }: RichNode): number {
@@ -95,8 +118,29 @@ function isDone({ attrs: { state } }: RichNode): boolean {
   return state === 'DONE';
 }
 
-function indented(text: string, by: string): string {
-  return by + text.replaceAll('\n', `\n${by}`);
+/** With a mark before its first line. The text itself was counted before. */
+function marked(mark: string, text: string, { room }: Place): string {
+  room.take(mark.length + 1);
+  return mark + text;
+}
+
+/** With a prefix before each line but the first. */
+function indented(text: string, prefix: string, { room }: Place): string {
+  room.take(countOf(text, '\n') * prefix.length);
+  return text.replaceAll('\n', `\n${prefix}`);
+}
+
+function escaped(text: string, room: TextRoom): string {
+  room.take(countOf(text, '|'));
+  return text.replaceAll('|', String.raw`\|`);
+}
+
+function countOf(text: string, character: string): number {
+  let count = 0;
+  for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, at + 1)) {
+    count += 1;
+  }
+  return count;
 }
 
 function oneLine(text: string): string {

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { richText } from './rich-text.ts';
 
-/** What is read of the responses of the REST interface, version 3. Bodies of text become Markdown as they are read. */
+/** What is read of the responses of the REST interface, version 3. Bodies of rich text stay as they are. */
 const idForm = /^[1-9]\d{0,14}$/;
 const id = z.string().regex(idForm);
 const short = z.string().max(1_000);
 const named = z.object({ name: short.nullish() }).nullish();
 const person = z.object({ displayName: short.nullish() }).nullish();
-const text = z.unknown().optional().transform(richText);
 /** With an offset without a colon, in the zone of the account: `2025-01-21T09:15:00.000+0100`. */
 const time = z
   .string()
@@ -70,7 +68,7 @@ export const foundIds = z.object({ issues: z.array(z.object({ id })).max(1_000).
 
 const comment = z.object({
   author: person,
-  body: text,
+  body: z.unknown().optional(),
   created: time,
   /** The role or group that may see it; absent: everybody who sees the issue may. */
   visibility: z.object({}).nullish(),
@@ -84,7 +82,7 @@ export type Comments = z.output<typeof comments>;
 
 /** With its description and, where they were asked for, with its comments, of which some may be missing. */
 export const issue = form.extend({
-  fields: listed.extend({ description: text, comment: comments.nullish().catch(null) }),
+  fields: listed.extend({ description: z.unknown().optional(), comment: comments.nullish().catch(null) }),
 });
 export type WholeIssue = z.output<typeof issue>;
 

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { richText } from '#adapters/sources/jira/rich-text.ts';
+import { richText as textOf } from '#adapters/sources/jira/rich-text.ts';
+import { TextRoom } from '#adapters/sources/jira/text-room.ts';
+import { TooLong } from '#adapters/sources/shared/json-api.ts';
 import { node, richTextOf, words } from '../../support/sources/jira-rich-text.ts';
 
+const richText = (document: unknown, maxLength = Infinity) => textOf(document, new TextRoom(maxLength));
 const doc = (...content: object[]) => ({ version: 1, ...node('doc', content) });
 const paragraph = (...content: (object | string)[]) =>
   node(
@@ -158,5 +161,53 @@ describe('rich text of Jira', () => {
       ),
     );
     expect(performance.now() - began).toBeLessThan(3_000);
+  });
+
+  describe('nested deeper than any editor nests', () => {
+    const bytesOf = (document: object) => JSON.stringify(document).length;
+    /** About 1 MiB, of which most is the text. */
+    const nest = (text: string, wrap: (inner: object) => object, levels: number) => {
+      let inner: object = paragraph(words(text.repeat(Math.floor(500_000 / text.length))));
+      for (let level = 0; level < levels; level += 1) inner = wrap(inner);
+      return doc(inner);
+    };
+
+    it('reads a table within a cell as plain text, whose pipes are escaped once', () => {
+      const wrap = (inner: object) =>
+        node('table', [node('tableRow', [node('tableCell', [node('bulletList', [item(inner)])])])]);
+      expect(richText(doc(wrap(wrap(paragraph('a|b')))))).toBe('| - a\\|b |\n| --- |');
+      const hostile = nest('|', wrap, 38);
+      const began = performance.now();
+      expect(richText(hostile).length).toBeLessThan(3 * bytesOf(hostile));
+      expect(performance.now() - began).toBeLessThan(1_000);
+    });
+
+    it.each(['blockquote', 'panel', 'bulletList'])(
+      'ends at the length that is left where lines of %s are long',
+      (type) => {
+        const hostile = nest('a\n', (inner) => node(type, [type === 'bulletList' ? item(inner) : inner]), 38);
+        const began = performance.now();
+        expect(() => richText(hostile, 2 * bytesOf(hostile))).toThrow(TooLong);
+        expect(richText(hostile).length).toBeLessThan(12 * bytesOf(hostile));
+        expect(performance.now() - began).toBeLessThan(1_000);
+      },
+    );
+  });
+
+  it('counts all that it writes against the length that is left', () => {
+    const documents = [
+      doc(paragraph('text'), paragraph('more')),
+      doc(node('bulletList', [item(paragraph('a'), paragraph('b'))])),
+      doc(node('codeBlock', [words('code')])),
+      doc(node('heading', [words('title')], { level: 6 })),
+      doc(node('table', [node('tableRow', [node('tableCell', [paragraph('a|b')]), node('tableCell')])])),
+      doc(node('expand', [paragraph('x')], { title: 'title' })),
+      'plain',
+    ];
+    for (const document of documents) {
+      const { length } = richText(document);
+      expect(() => richText(document, length - 1)).toThrow(TooLong);
+      expect(richText(document, length + 40)).toHaveLength(length);
+    }
   });
 });

@@ -3,6 +3,7 @@ import { jiraFailure } from '#adapters/sources/jira/failure.ts';
 import { jiraProvider } from '#adapters/sources/jira/provider.ts';
 import { localTime } from '#adapters/sources/jira/local-time.ts';
 import { startJira, type JiraServer } from '../../support/sources/jira-server.ts';
+import { node, words } from '../../support/sources/jira-rich-text.ts';
 import { listAll, openSource } from '../../support/sources/open-source.ts';
 import { describeSource } from '../../support/sources/source-contract.ts';
 import { SourceModel } from '../../support/sources/source-model.ts';
@@ -145,6 +146,21 @@ describe('Jira', () => {
       expect(await source.prepare!(['10001', '10002'], brief())).toBe(0);
     expect(asked).toBe(1);
     expect(await source.fetch({ ref: '10001', ...firstTime }, brief())).toMatchObject({ kind: 'content' });
+  });
+
+  it('reads an issue by itself whose text does not fit beside others, and no text of comments that are left out', async () => {
+    server = await startJira();
+    let deep: object = node('paragraph', [words('a\n'.repeat(500_000))]);
+    for (let level = 0; level < 30; level += 1) deep = node('blockquote', [deep]);
+    server.add('deep', '', { description: node('doc', [deep]) });
+    const hidden = { body: 'long '.repeat(50_000), visibility: { type: 'role', value: 'Leads' } };
+    server.add('b', 'text', { comments: [hidden, { body: 'said' }] });
+    const source = await open();
+    expect(await source.prepare!(['10001', '10002'], brief())).toBe(1);
+    server.asked.length = 0;
+    expect(await source.fetch({ ref: '10002', ...firstTime }, brief())).toMatchObject({ kind: 'content' });
+    expect(await source.fetch({ ref: '10001', ...firstTime }, brief())).toMatchObject({ code: 'too_large' });
+    expect(server.asked).toEqual([['GET /issue/10001', 200]]);
   });
 
   it('fetches what has not changed without its content, in whatever zone times are shown', async () => {
