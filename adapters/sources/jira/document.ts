@@ -3,7 +3,7 @@ import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
 import type { JiraScope } from './scope.ts';
 import type { IssueText } from './issue-text.ts';
-import type { Comment, Issue } from './wire.ts';
+import type { Issue } from './wire.ts';
 
 /**
  * A comment counts as a change of its issue. The names of states and projects change without one; the scope decides

@@ -1,6 +1,23 @@
-import type { JiraScope } from './scope.ts';
+/** An escaped character, a text in quotation marks, and what else closes or opens. */
+const tokens = /\\[^]?|"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|["'()]/g;
 
-type Restriction = Pick<JiraScope, 'projects' | 'jql'>;
+/** Whether a filter within parentheses is one condition: those of its own are balanced, and its texts end. */
+export function isEnclosable(jql: string): boolean {
+  let open = 0;
+  for (const [token] of jql.matchAll(tokens)) {
+    open += token === '(' ? 1 : token === ')' ? -1 : 0;
+    if (open < 0 || ['"', "'", '\\'].includes(token)) {
+      return false;
+    }
+  }
+  return open === 0;
+}
+
+/** Of the scope. */
+interface Restriction {
+  projects: readonly string[];
+  jql: string;
+}
 
 /** By creation, so that a change meanwhile moves nothing to another page. @param since as of `localTime` */
 export function listingJql(scope: Restriction, since: string | null): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { maxDocuments, relistHours } from '../shared/scope-fields.ts';
+import { isEnclosable } from './jql.ts';
 import { webUrl } from '../shared/web-url.ts';
 
 export const jiraScope = z
@@ -16,6 +17,7 @@ export const jiraScope = z
       .string()
       .trim()
       .max(2_000)
+      .refine(isEnclosable, 'must close its parentheses and quotation marks, and no others')
       .default('')
       .describe('A filter in JQL, without ORDER BY, which the issues match as well. Empty: every issue.'),
     comments: z.boolean().default(true).describe('Whether comments belong to the documents.'),
