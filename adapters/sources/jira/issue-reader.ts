@@ -30,7 +30,7 @@ export class IssueReader {
     this.#fields = [...listedFields, 'description', ...(scope.comments ? ['comment'] : [])];
   }
 
-  /** @returns how many need no request of their own */
+  /** @returns how many need no request of their own @throws SourceFailure `auth_failed` */
   async prepare(ids: readonly string[], signal: AbortSignal): Promise<number> {
     this.#prepared = new Map();
     if (!this.#readsMany) {
@@ -42,6 +42,10 @@ export class IssueReader {
       this.#prepared = this.#textsOf(found.filter(({ id }) => wanted.includes(id)));
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof SourceFailure && error.code === 'auth_failed') {
+        // Of these requests alone, or of the credential, for which nothing else works either.
+        await this.#client.account(signal);
+      }
       // Reading them one by one says what is wrong.
       this.#readsMany =
         error instanceof SourceFailure && ['rate_limited', 'source_unreachable'].includes(error.code);

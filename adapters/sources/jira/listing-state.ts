@@ -36,8 +36,10 @@ const marginMs = 70 * 60_000;
 /** The checkpoint of a recent listing of the same scope; null: everything is listed. */
 export function usable(text: string | null, scope: JiraScope): Checkpoint | null {
   const before = text === null ? null : read(checkpoint, text);
-  const isRecent = before !== null && Date.now() - Date.parse(before.whole) < scope.relist_hours * 3_600_000;
-  return isRecent && before.scope === keyOf(scope) ? before : null;
+  const age = before === null ? Infinity : Date.now() - Date.parse(before.whole);
+  // A listing of the future is of a clock that was wrong: nothing would be listed again until then.
+  const isRecent = age >= 0 && age < scope.relist_hours * 3_600_000;
+  return before !== null && isRecent && before.scope === keyOf(scope) ? before : null;
 }
 
 export function sinceOf({ began }: Checkpoint): Date {

@@ -163,6 +163,39 @@ describe('Jira', () => {
     expect(server.asked).toEqual([['GET /issue/10001', 200]]);
   });
 
+  it('reports a credential that is refused while many issues are read', async () => {
+    server = await startJira();
+    for (const name of ['a', 'b']) server.add(name, 'text');
+    const source = await open();
+    await server.renewCredential!();
+    await expect(source.prepare!(['10001', '10002'], brief())).rejects.toMatchObject({ code: 'auth_failed' });
+  });
+
+  it.each([
+    'a = 1) OR (b = 2',
+    '(a = 1',
+    'a = "b',
+    "a = 'b",
+    'a = "b" "c',
+    ')(',
+    'a = "b\\"',
+    'a = b\\',
+    String.raw`a = b\" AND (c = 1`,
+  ])('accepts no filter that the restriction to projects cannot enclose: %s', async (jql) => {
+    server = await startJira();
+    await expect(async () => open({ jql })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it.each([
+    'labels in ("a)", \'b(\') AND (x = 1 OR (y = 2))',
+    String.raw`summary ~ "a \" ("`,
+    String.raw`summary ~ a\'b`,
+    `summary ~ "it's"`,
+  ])('accepts a filter with parentheses and quotation marks: %s', async (jql) => {
+    server = await startJira();
+    await open({ jql });
+  });
+
   it('fetches what has not changed without its content, in whatever zone times are shown', async () => {
     server = await startJira();
     server.add('a', 'text', { comments: [{ body: 'said' }], updated: Date.parse('2025-01-21T09:15:00Z') });
@@ -384,6 +417,11 @@ describe('Jira', () => {
       await expect(source.list({ cursor, checkpoint: null }, brief())).rejects.toMatchObject({
         code: 'cursor_expired',
       });
+    const daily = await open({ relist_hours: 24 });
+    const { checkpoint: recent } = await listAll(daily);
+    const ahead = recent!.replace(/"whole":"[^"]*"/, '"whole":"2100-01-01T00:00:00.000Z"');
+    expect(await listAll(daily, recent)).toMatchObject({ scope: 'changes' });
+    expect(await listAll(daily, ahead)).toMatchObject({ scope: 'everything' });
     const other = JSON.stringify({
       scope: 'x',
       whole: new Date().toISOString(),
