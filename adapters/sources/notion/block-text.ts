@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { own } from '#domain/foundation/kernel/own.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { asMarkdown, linkedText, oneLine, plainText, richTextMarkdown } from './rich-text.ts';
-import { richText, type Block } from './wire.ts';
+import { richText } from './value-wire.ts';
+import type { Block } from './wire.ts';
 
 const content = z.object({
   rich_text: richText.default([]),

@@ -11,26 +11,42 @@ export class BoundedText {
   }
 
   /**
+   * Counts a block before it is added, so that none is held which does not fit.
    * @param prefix of every line
-   * @param joins it follows the block before without an empty line
    * @returns false: it is longer than the room that is left
    */
-  add({ text, lead, inner }: BlockText, { prefix, joins }: { prefix: string; joins: boolean }): boolean {
-    if (text === '') {
-      return true;
-    }
-    const lines = text.split('\n');
-    const added = text.length + lines.length * (prefix.length + Math.max(lead.length, inner.length)) + 2;
+  reserve({ text, lead, inner }: BlockText, prefix: string): boolean {
+    const length = text === '' ? 0 : text.length + 2;
+    const added = length + linesOf(text) * (prefix.length + Math.max(lead.length, inner.length));
     if (added > this.#room) {
       return false;
     }
     this.#room -= added;
-    const between = this.#parts.length === 0 ? '' : joins ? '\n' : '\n\n';
-    this.#parts.push(between + lines.map((line, at) => prefix + (at === 0 ? lead : inner) + line).join('\n'));
     return true;
+  }
+
+  /** @param joins it follows the block before without an empty line */
+  add({ text, lead, inner }: BlockText, { prefix, joins }: { prefix: string; joins: boolean }): void {
+    if (text === '') {
+      return;
+    }
+    const between = this.#parts.length === 0 ? '' : joins ? '\n' : '\n\n';
+    const shown = text
+      .split('\n')
+      .map((line, at) => prefix + (at === 0 ? lead : inner) + line)
+      .join('\n');
+    this.#parts.push(between + shown);
   }
 
   toString(): string {
     return this.#parts.join('');
   }
+}
+
+function linesOf(text: string): number {
+  let lines = text === '' ? 0 : 1;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
+    lines += 1;
+  }
+  return lines;
 }

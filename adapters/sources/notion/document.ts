@@ -1,7 +1,6 @@
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
-import { propertyText } from './property-text.ts';
 import { oneLine } from './rich-text.ts';
 import type { Page } from './wire.ts';
 
@@ -11,7 +10,7 @@ const settledAfterMs = 60_000 + 60_000;
 
 /** Title and properties count: a formula or a rollup changes without an edit, and a title within a minute. */
 export function versionOf(page: Page): string {
-  const shown = JSON.stringify([titleOf(page), factsOf(page)]);
+  const shown = JSON.stringify([titleOf(page), page.properties.facts]);
   return `${page.last_edited_time}/${sha256(shown).slice(0, 16)}`;
 }
 
@@ -40,21 +39,11 @@ export function toDocument(page: Page): ListedDocument {
 
 /** @param blocks the content of the page, as Markdown */
 export function toMarkdown(page: Page, blocks: string): Buffer {
-  const facts = factsOf(page).map(([name, value]) => `- ${oneLine(name)}: ${value}`);
+  const facts = page.properties.facts.map(([name, value]) => `- ${oneLine(name)}: ${value}`);
   const parts = [`# ${titleOf(page)}`, facts.join('\n'), blocks];
   return Buffer.from(cleanText(parts.filter((part) => part !== '').join('\n\n')));
 }
 
 function titleOf({ properties }: Page): string {
-  const title = Object.values(properties).find(({ type }) => type === 'title');
-  return (title === undefined ? '' : propertyText(title)) || 'Untitled';
-}
-
-/** The properties that have a text, in the order of their names: their order in a response means nothing. */
-function factsOf({ properties }: Page): [name: string, value: string][] {
-  return Object.entries(properties)
-    .filter(([, { type }]) => type !== 'title')
-    .map(([name, value]): [string, string] => [name, propertyText(value)])
-    .filter(([, value]) => value !== '')
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return properties.title || 'Untitled';
 }

@@ -9,6 +9,8 @@ import * as wire from './wire.ts';
 /** With data sources, and `in_trash` in place of `archived`. */
 const version = '2026-03-11';
 const pageSize = 100;
+/** Of blocks, which are read for several documents at a time. */
+const maxBlocksBytes = 4 * 1_048_576;
 
 /** What pages stand in, as the addresses call it. */
 export type ParentKind = 'pages' | 'blocks' | 'databases' | 'data_sources';
@@ -66,7 +68,9 @@ export class NotionClient {
       query.set('start_cursor', cursor);
     }
     const path = `/blocks/${id}/children?${query.toString()}`;
-    return (await this.#api.seek(path, wire.blocks, { signal, absent }))?.value ?? null;
+    return (
+      (await this.#api.seek(path, wire.blocks, { signal, absent, maxBytes: maxBlocksBytes }))?.value ?? null
+    );
   }
 
   /**

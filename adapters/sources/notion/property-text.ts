@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { own } from '#domain/foundation/kernel/own.ts';
 import { oneLine, plainText } from './rich-text.ts';
-import { richText, type Property } from './wire.ts';
+import { richText, type Property } from './value-wire.ts';
 
 const named = z.object({ name: z.string().nullish() });
 const date = z.object({ start: z.string(), end: z.string().nullish() });
@@ -77,8 +77,25 @@ const rollupText = reads(typed, (value) =>
 );
 
 /** The value of a property in one line; empty for what has no text, such as a relation. */
-export function propertyText(value: Property): string {
+function propertyText(value: Property): string {
   const { type } = value;
   const nested = type === 'formula' ? formulaText : type === 'rollup' ? rollupText : null;
   return oneLine(nested === null ? simpleText(value) : nested(own(value, type)));
+}
+
+/** The properties of a page that have a text. */
+export interface ShownProperties {
+  title: string;
+  /** In the order of their names: their order in a response means nothing. */
+  facts: readonly (readonly [name: string, value: string])[];
+}
+
+export function shownProperties(properties: Readonly<Record<string, Property>>): ShownProperties {
+  const title = Object.values(properties).find(({ type }) => type === 'title');
+  const facts = Object.entries(properties)
+    .filter(([, { type }]) => type !== 'title')
+    .map(([name, value]): [string, string] => [name, propertyText(value)])
+    .filter(([, value]) => value !== '')
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return { title: title === undefined ? '' : propertyText(title), facts };
 }

@@ -1,5 +1,5 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
-import { blockText } from './block-text.ts';
+import { blockText, type BlockText } from './block-text.ts';
 import { BoundedText } from './bounded-text.ts';
 import type { NotionClient } from './notion-client.ts';
 import type { Patience } from './patience.ts';
@@ -11,10 +11,20 @@ const maxDepth = 30;
 /** Their blocks belong to documents of their own. */
 const ownDocuments = new Set(['child_page', 'child_database']);
 
+/** What is held of a block, as the responses of all levels would be many. */
+interface ReadBlock {
+  id: string;
+  said: BlockText;
+  /** It follows the block before without an empty line. */
+  joins: boolean;
+  /** The blocks within it belong to the document. */
+  isOpen: boolean;
+}
+
 /** The blocks within a page or a block, of which the first `at` are read. */
 interface Level {
   id: string;
-  blocks: readonly Block[];
+  blocks: readonly ReadBlock[];
   at: number;
   /** Of the next page of blocks; undefined: the first page was not asked for. */
   cursor: string | null | undefined;
@@ -46,13 +56,10 @@ export async function readBlocks(
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
     const block = level.blocks[level.at];
     if (block !== undefined) {
-      const inner = takeBlock(made, level, block);
-      if (inner === null) {
-        return 'too_large';
-      }
-      const isRead = block.has_children && block.in_trash !== true && !ownDocuments.has(block.type);
-      if (isRead && levels.length <= maxDepth) {
-        levels.push(levelOf(block.id, inner));
+      level.at += 1;
+      made.add(block.said, { prefix: level.prefix, joins: block.joins });
+      if (block.isOpen && levels.length <= maxDepth) {
+        levels.push(levelOf(block.id, level.prefix + block.said.inner));
       }
     } else if (level.cursor === null) {
       levels.pop();
@@ -61,35 +68,44 @@ export async function readBlocks(
     } else {
       requests += 1;
       const isPage = levels.length === 1;
-      const isThere = await patience.ask(signal, () => readLevel(client, level, isPage, signal));
-      if (!isThere && isPage) {
+      const found = await patience.ask(signal, () => readLevel(client, level, isPage, signal));
+      if (found === null && isPage) {
         return null;
+      }
+      if (!takeBlocks(made, level, found ?? [])) {
+        return 'too_large';
       }
     }
   }
   return { text: made.toString() };
 }
 
-/** Adds the next block of a level. @returns the prefix of the blocks within it; null: it is too long */
-function takeBlock(made: BoundedText, level: Level, block: Block): string | null {
-  level.at += 1;
-  if (block.in_trash === true) {
-    return level.prefix;
+/** Reduces the next blocks of a level to their text, and counts it. @returns false: it is too long */
+function takeBlocks(made: BoundedText, level: Level, blocks: readonly Block[]): boolean {
+  const taken: ReadBlock[] = [];
+  for (const block of blocks.filter(({ in_trash: isInTrash }) => isInTrash !== true)) {
+    const { id, type } = block;
+    level.row = level.kind === type ? level.row + 1 : 1;
+    level.kind = type;
+    const said = blockText(block, level.row);
+    if (!made.reserve(said, level.prefix)) {
+      return false;
+    }
+    const joins = type === 'table_row' && level.row > 1;
+    taken.push({ id, said, joins, isOpen: block.has_children && !ownDocuments.has(type) });
   }
-  level.row = level.kind === block.type ? level.row + 1 : 1;
-  level.kind = block.type;
-  const said = blockText(block, level.row);
-  const joins = block.type === 'table_row' && level.row > 1;
-  return made.add(said, { prefix: level.prefix, joins }) ? level.prefix + said.inner : null;
+  level.blocks = taken;
+  level.at = 0;
+  return true;
 }
 
-/** Reads the next page of blocks of a level. @returns whether there is one */
+/** Asks for the next page of blocks of a level. @returns null: there is none */
 async function readLevel(
   client: NotionClient,
   level: Level,
   isPage: boolean,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<readonly Block[] | null> {
   const { id, cursor = null } = level;
   // The service answers 400 for blocks within a kind that its interface does not have, and 404 for those within a
   // copy whose original is not shared.
@@ -98,8 +114,6 @@ async function readLevel(
   if (page !== null && page.next !== null && page.next === cursor) {
     throw new SourceFailure('source_invalid', 'The blocks of a page have no end.');
   }
-  level.blocks = page?.results ?? [];
-  level.at = 0;
   level.cursor = page?.next ?? null;
-  return page !== null;
+  return page?.results ?? null;
 }

@@ -1,4 +1,4 @@
-import type { RichText } from './wire.ts';
+import type { RichText } from './value-wire.ts';
 
 /** What begins another kind of block in Markdown: a heading, its underline, code, a quote, HTML. */
 const blockStart = /^([^\S\n]{0,3})(?=#|`{3}|~{3}|>|<|=+[^\S\n]*$|-+[^\S\n]*$)/gm;

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { shownProperties } from './property-text.ts';
+import { property } from './value-wire.ts';
 
 /** Ids become parts of paths. */
 export const notionId = z.string().regex(/^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i);
@@ -6,12 +8,6 @@ const time = z
   .string()
   .max(40)
   .refine((text) => !Number.isNaN(Date.parse(text)));
-
-/** Texts and lists without a bound of their own are bounded by the bytes of a response. */
-export const richText = z.array(
-  z.object({ plain_text: z.string(), type: z.string().optional(), href: z.string().nullish() }),
-);
-export type RichText = z.output<typeof richText>;
 
 /** Where a page, a block or a database stands. */
 export const parent = z.object({
@@ -24,11 +20,10 @@ export const parent = z.object({
 export type Parent = z.output<typeof parent>;
 export const child = z.object({ parent: parent.nullish() });
 
-/** The type is optional by the documentation. */
-const property = z.looseObject({ type: z.string().default('') });
-export type Property = z.output<typeof property>;
-
-/** A page without the time of its last change is partial: the integration may not read its content. */
+/**
+ * A page without the time of its last change is partial: the integration may not read its content. Of the properties
+ * only their text is held, as several responses are at the same time.
+ */
 export const page = z.object({
   object: z.literal('page'),
   id: notionId,
@@ -37,7 +32,7 @@ export const page = z.object({
   /** The name of `in_trash` before the version 2026-03-11. */
   archived: z.boolean().nullish(),
   parent: parent.nullish(),
-  properties: z.record(z.string(), property).default({}),
+  properties: z.record(z.string(), property).default({}).transform(shownProperties),
   url: z.string().nullish(),
 });
 export type AnyPage = z.output<typeof page>;

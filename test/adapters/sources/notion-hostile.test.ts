@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { BoundedText } from '#adapters/sources/notion/bounded-text.ts';
 import { notionProvider } from '#adapters/sources/notion/provider.ts';
@@ -148,11 +150,60 @@ describe('Notion, where it misbehaves', () => {
     });
   });
 
+  describe('what is held of responses', () => {
+    const junk = `"junk":[${'{},'.repeat(100_000)}{}]`;
+    const respond = (text: string) => new Response(text, { headers: { 'content-type': 'application/json' } });
+    /** Bytes of the heap. */
+    const held = () => {
+      setFlagsFromString('--expose-gc');
+      (runInNewContext('gc') as () => void)();
+      return process.memoryUsage().heapUsed;
+    };
+
+    it('is no more of blocks than their text', async () => {
+      const page = await begin();
+      const inner = JSON.stringify(shownBlock(say('toggle', 'again', [say('paragraph', 'x')])));
+      const heap: number[] = [];
+      server.before = (path) => {
+        if (!path.endsWith('/children')) return null;
+        if (heap.push(heap.length % 25 === 0 ? held() : 0) > 25) return refusal(403, 'restricted_resource');
+        return respond(`{"results":[${inner.slice(0, -1)},${junk}}],"has_more":true,"next_cursor":"more"}`);
+      };
+      await expect(fetch(page)).rejects.toMatchObject({ code: 'auth_failed' });
+      expect(heap[25]! - heap[0]!).toBeLessThan(10_000_000);
+    });
+
+    it('is no more of listed pages than their properties in words', async () => {
+      await begin();
+      const heap: number[] = [];
+      const result = `{"object":"page","id":"${server.userId}","last_edited_time":"2025-01-01T00:00:00Z","properties":{"a":{"type":"number","number":7,${junk}}}}`;
+      server.before = (path) => {
+        if (path !== '/search') return null;
+        heap.push(held());
+        const next = heap.length === 3 ? 'false' : `true,"next_cursor":"${heap.length}"`;
+        return respond(`{"results":[${result}],"has_more":${next}}`);
+      };
+      await listAll(await open());
+      expect(heap[2]! - heap[0]!).toBeLessThan(4_000_000);
+    });
+
+    it('is no more text than the document may have', async () => {
+      const page = await begin();
+      const results = [
+        shownBlock(say('toggle', 'again', [say('paragraph', 'x')])),
+        shownBlock(say('paragraph', 'x'.repeat(30_000))),
+      ];
+      answerBlocks(() => ({ results, has_more: false, next_cursor: null }));
+      expect(await fetch(page, 100_000)).toEqual({ kind: 'skipped', code: 'too_large' });
+      expect(server.asked.filter((each) => each.endsWith('/children'))).toHaveLength(4);
+    });
+  });
+
   it('counts what stands before the lines of a block', () => {
     const at = (maxLength: number) =>
-      new BoundedText(maxLength).add(
+      new BoundedText(maxLength).reserve(
         { text: '\n'.repeat(999), lead: '> ', inner: '> ' },
-        { prefix: '> '.repeat(30), joins: false },
+        '> '.repeat(30),
       );
     expect(at(62_000)).toBe(false);
     expect(at(64_000)).toBe(true);
