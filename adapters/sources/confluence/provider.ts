@@ -124,7 +124,7 @@ class ConfluenceSource implements Source {
   async #document(page: Page, signal: AbortSignal): Promise<ListedDocument> {
     return {
       ref: page.id,
-      name: cleanText(page.title).slice(0, 500),
+      name: cleanText(page.title.slice(0, 500)),
       version: String(page.version.number),
       byteSize: null,
       mediaType: 'text/html',

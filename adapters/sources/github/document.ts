@@ -12,7 +12,7 @@ export function versionOf({ title, body, state, comments, labels, updated_at: up
 export function toDocument(repository: string, issue: Issue, content: Buffer | null): ListedDocument {
   return {
     ref: `${repository}#${issue.number}`,
-    name: `${repository}#${issue.number} ${cleanText(issue.title).slice(0, 400)}.md`,
+    name: `${repository}#${issue.number} ${cleanText(issue.title.slice(0, 400))}.md`,
     version: versionOf(issue),
     byteSize: content?.byteLength ?? null,
     mediaType: 'text/markdown',

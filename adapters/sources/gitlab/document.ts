@@ -29,7 +29,7 @@ export function itemDocument(
   const { mark } = forms[kind];
   return {
     ref: `${kind}/${item.iid}`,
-    name: `${scope.project}${mark}${item.iid} ${cleanText(item.title).slice(0, 400)}.md`,
+    name: `${scope.project}${mark}${item.iid} ${cleanText(item.title.slice(0, 400))}.md`,
     version: versionOf(item, scope),
     byteSize: content?.byteLength ?? null,
     mediaType: 'text/markdown',

@@ -151,7 +151,7 @@ class GoogleDriveSource implements Source {
     const { id, name, mimeType, size, webViewLink: link } = file;
     return {
       ref: id,
-      name: cleanText(name).slice(0, 500),
+      name: cleanText(name.slice(0, 500)),
       version: versionOf(file),
       byteSize: size === undefined ? null : Number(size),
       mediaType: mimeType,

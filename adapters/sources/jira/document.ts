@@ -20,7 +20,7 @@ export function toDocument(issue: Issue, scope: JiraScope, site: string | null):
   const { id, key, fields } = issue;
   return {
     ref: id,
-    name: `${key} ${cleanText(fields.summary ?? '').slice(0, 400)}.md`,
+    name: `${key} ${cleanText((fields.summary ?? '').slice(0, 400))}.md`,
     version: versionOf(issue, scope),
     byteSize: null,
     mediaType: 'text/markdown',

@@ -46,8 +46,8 @@ function toDocument({
   const byteSize = Number.isSafeInteger(size) && Number(size) >= 0 ? Number(size) : null;
   return {
     ref: uri,
-    name: cleanText(title === undefined || title === '' ? name : title).slice(0, 500),
-    version: modified === undefined ? null : cleanText(`${modified}/${byteSize ?? ''}`).slice(0, 200),
+    name: cleanText((title === undefined || title === '' ? name : title).slice(0, 500)),
+    version: modified === undefined ? null : cleanText(`${modified}/${byteSize ?? ''}`.slice(0, 200)),
     byteSize,
     mediaType: mimeType?.slice(0, 200) ?? null,
     url: /^https?:\/\//i.test(uri) ? uri : null,

@@ -33,7 +33,7 @@ export function toDocument(page: Page): ListedDocument {
     version: versionOf(page),
     byteSize: null,
     mediaType: 'text/markdown',
-    url: url != null && /^https?:\/\/\S{1,4000}$/.test(url) ? url : null,
+    url: url != null && /^https?:\/\/\S{1,4000}$/.test(url) ? cleanText(url) : null,
   };
 }
 

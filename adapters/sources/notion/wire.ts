@@ -7,7 +7,9 @@ export const notionId = z.string().regex(/^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9
 const time = z
   .string()
   .max(40)
-  .refine((text) => !Number.isNaN(Date.parse(text)));
+  .transform((text) => Date.parse(text))
+  .refine((ms) => !Number.isNaN(ms))
+  .transform((ms) => new Date(ms).toISOString());
 
 /** Where a page, a block or a database stands. */
 export const parent = z.object({

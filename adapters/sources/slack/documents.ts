@@ -12,7 +12,7 @@ export function dayDocument(
 ): ListedDocument {
   return {
     ref: `${channel.id}/d/${day.name}`,
-    name: `${cleanText(channel.name).slice(0, 100)}/${day.name}.md`,
+    name: `${cleanText(channel.name.slice(0, 100))}/${day.name}.md`,
     version: `${day.count}/${day.hash}`,
     byteSize: null,
     mediaType: 'text/markdown',
@@ -24,7 +24,7 @@ export function threadDocument(channel: Channel, message: Message, address: stri
   const { ts } = message;
   return {
     ref: `${channel.id}/t/${ts}`,
-    name: `${cleanText(channel.name).slice(0, 100)}/${dayOf(ts)} ${cleanText(headline(message))}.md`,
+    name: `${cleanText(channel.name.slice(0, 100))}/${dayOf(ts)} ${cleanText(headline(message))}.md`,
     version: threadVersion(message, Date.now()),
     byteSize: null,
     mediaType: 'text/markdown',

@@ -41,6 +41,13 @@ describe('Confluence', () => {
     ]);
   });
 
+  it('cuts a title between characters', async () => {
+    server = await startConfluence();
+    server.putStorage(`x${'😀'.repeat(300)}`, '<p>a</p>');
+    const [listed] = (await listAll(await open())).documents;
+    expect(listed!.name.isWellFormed()).toBe(true);
+  });
+
   it('lists the spaces of the scope, or all, and no drafts', async () => {
     server = await startConfluence();
     server.spaces.set('20', 'OPS');

@@ -50,6 +50,13 @@ describe('GitHub', () => {
     expect(Buffer.from(documents[1]!.content!).toString()).toContain('Pull request #2 by octocat');
   });
 
+  it('cuts a title between characters', async () => {
+    server = await startGithub();
+    server.add(`x${'😀'.repeat(300)}`, 'text');
+    const [listed] = (await listAll(await open())).documents;
+    expect(listed!.name.isWellFormed()).toBe(true);
+  });
+
   it('reads all comments, but none beyond the limit of a document', async () => {
     server = await startGithub();
     const made = server.add('Long', 'body', {

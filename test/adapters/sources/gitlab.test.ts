@@ -42,6 +42,13 @@ describe('GitLab', () => {
     return found.kind === 'content' ? Buffer.from(found.content).toString() : found.kind;
   };
 
+  it('cuts a title between characters', async () => {
+    server = await startGitlab();
+    server.add(`x${'😀'.repeat(300)}`, 'text');
+    const [listed] = (await listAll(await open())).documents;
+    expect(listed!.name.isWellFormed()).toBe(true);
+  });
+
   it('describes issues and merge requests with the notes of people, and the pages of the wiki', async () => {
     server = await startGitlab();
     server.add('Login fails', 'It says no.', {

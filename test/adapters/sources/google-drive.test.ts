@@ -48,6 +48,13 @@ describe('Google Drive', () => {
     }
   });
 
+  it('cuts a name between characters', async () => {
+    server = await startGoogleDrive();
+    server.add(`x${'😀'.repeat(300)}`, 'text');
+    const [listed] = (await listAll(await open())).documents;
+    expect(listed!.name.isWellFormed()).toBe(true);
+  });
+
   it('lists changes after the first time, also of files that went into the trash and came back', async () => {
     server = await startGoogleDrive();
     for (let at = 0; at < 250; at += 1) server.add(`n${at}`, `text ${at}`);

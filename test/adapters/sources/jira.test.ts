@@ -55,6 +55,13 @@ describe('Jira', () => {
     );
   });
 
+  it('cuts a summary between characters', async () => {
+    server = await startJira();
+    server.add(`x${'😀'.repeat(300)}`, 'text');
+    const [listed] = (await listAll(await open())).documents;
+    expect(listed!.name).toMatch(/^APP-1 x(?:😀){199}\uFFFD\.md$/u);
+  });
+
   it('reads all comments, but none beyond the limit of a document', async () => {
     server = await startJira();
     const made = server.add('Long', 'body', {
