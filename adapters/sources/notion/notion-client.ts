@@ -47,7 +47,9 @@ export class NotionClient {
       page_size: pageSize,
       ...(cursor !== null && { start_cursor: cursor }),
     };
-    return this.#api.seek('/search', wire.searchResults, { signal, body, absent: trashed ? [400] : [] });
+    // Of a later page, the service refuses the cursor.
+    const absent = trashed && cursor === null ? [400] : [];
+    return this.#api.seek('/search', wire.searchResults, { signal, body, absent });
   }
 
   /** Null: it does not exist, or is not shared with the integration. */
@@ -74,7 +76,7 @@ export class NotionClient {
   }
 
   /**
-   * Where a page, a block or a database stands; null: in nothing else. The service answers 400 where the id is of
+   * Where a page, a block or a database stands; null: that is not shown. The service answers 400 where the id is of
    * another kind.
    */
   async parentOf(kind: ParentKind, id: string, signal: AbortSignal): Promise<wire.Parent | 'absent' | null> {

@@ -6,6 +6,8 @@ import type { SearchResults } from './wire.ts';
 
 /** Pages of results that one page of the listing is made of: a step of a run reads the documents of a page to its end. */
 const resultsAtOnce = 3;
+/** Results of a place's minute that are listed twice: so many may have been edited since, and stand before it now. */
+const againCount = 100;
 /** Pages of results that are passed to find a place again. */
 const maxPassed = 500;
 
@@ -37,12 +39,12 @@ export async function searchPart(
   let at = paging;
   let isCut = false;
   for (let pages = 0; pages < resultsAtOnce; pages += 1) {
-    const page = await resultsAt(at, pages === 0 ? ask : askPatiently, askPatiently);
+    const { page, before } = await resultsAt(at, pages === 0 ? ask : askPatiently, askPatiently);
     results.push(...page.results.filter((each) => isSince(each, since)));
     const isRepeated = page.next !== null && page.next === at?.cursor;
     // Where the listing ends before, because the rest is known, the limit of the service does not matter.
     isCut = isRepeated || (page.next === null && page.isCut);
-    const next = isRepeated ? null : placeAfter(page, at);
+    const next = isRepeated ? null : placeAfter(page, before);
     at = next !== null && isLater(next.edited, since) ? next : null;
     if (at === null) {
       break;
@@ -63,33 +65,46 @@ function placeAfter({ results, next }: SearchResults, before: Paging): Paging {
     : { cursor: next, edited, same: same + (before?.edited === edited ? before.same : 0) };
 }
 
+/** Results, and the place at which they really begin. */
+interface PlacedResults {
+  page: SearchResults;
+  before: Paging;
+}
+
 /**
- * The results at a place. Where its cursor has expired, the results are passed again up to the place. A page of the
- * same minute that was edited meanwhile stands before it, so that one more is passed: no listing deletes a page that
- * is there, and the next complete one lists it.
+ * The results at a place. Where its cursor has expired, the results are passed again up to a little before the place:
+ * pages of the same minute that were edited meanwhile stand at the front now. What is listed twice is fetched once.
  */
-async function resultsAt(paging: Paging, ask: Ask, askAgain: Ask): Promise<SearchResults> {
+async function resultsAt(paging: Paging, ask: Ask, askAgain: Ask): Promise<PlacedResults> {
   if (paging === null) {
-    return ask(null);
+    return { page: await ask(null), before: null };
   }
   try {
-    return await ask(paging.cursor);
+    return { page: await ask(paging.cursor), before: paging };
   } catch (error) {
     if (!isRefusal(error)) {
       throw error;
     }
   }
+  const { edited: minute, same: listed } = paging;
+  const again: Results[number][] = [];
+  const same = Math.max(0, listed - againCount);
+  let seen = 0;
   let cursor: string | null = null;
-  let left = paging.same;
   for (let passed = 0; passed < maxPassed; passed += 1) {
     const page: SearchResults = await askAgain(cursor).catch(asExpired);
-    const rest = page.results.filter(({ last_edited_time: edited }) => {
-      left -= edited === paging.edited ? 1 : 0;
-      const isOlder = edited !== undefined && !isLater(edited, paging.edited);
-      return isOlder || (edited === paging.edited && left < 0);
-    });
-    if (rest.length > 0 || page.next === null) {
-      return { ...page, results: rest };
+    for (const result of page.results) {
+      const { last_edited_time: edited } = result;
+      const isOlder = edited !== undefined && !isLater(edited, minute);
+      seen += edited === minute ? 1 : 0;
+      if (isOlder || (edited === minute && seen > same)) {
+        again.push(result);
+      }
+    }
+    // A page without others would be found again for ever.
+    const hasNew = again.length > listed - same || again.at(-1)?.last_edited_time !== minute;
+    if ((again.length > 0 && hasNew) || page.next === null) {
+      return { page: { ...page, results: again }, before: { ...paging, same: Math.min(seen, same) } };
     }
     cursor = page.next;
   }
