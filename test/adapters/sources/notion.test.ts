@@ -60,6 +60,32 @@ describe('Notion', () => {
     ]);
   });
 
+  it('describes pages without characters that a database refuses', async () => {
+    server = await startNotion();
+    const page = server.add(`x${'😀'.repeat(300)}`, []);
+    server.interfere((request, response) => {
+      if (request.url !== '/v1/search') return false;
+      const results = [
+        {
+          object: 'page',
+          id: page.id,
+          last_edited_time: '1 Jan 2025 00:00 UTC (\0\uD800)',
+          properties: { Name: { type: 'title', title: [{ plain_text: page.title }] } },
+          url: 'https://www.notion.so/\0\uD800',
+        },
+      ];
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ results, has_more: false, next_cursor: null }));
+      return true;
+    });
+    const [listed] = (await listAll(await open())).documents;
+    for (const text of [listed!.name, listed!.version!, listed!.url!]) {
+      expect(text).toBe(text.toWellFormed().replaceAll('\0', ''));
+    }
+    expect(listed!.name).toHaveLength(403);
+  });
+
   describe('changes', () => {
     it('reads nothing of pages that were not edited', async () => {
       server = await startNotion();
