@@ -14,12 +14,15 @@ interface Step {
   names: readonly string[];
 }
 
+/** Whether a page belongs to the scope; `unknown`: what it stands in is not shown, which may pass. */
+export type Standing = 'within' | 'outside' | 'unknown';
+
 /** Whether pages stand below the root pages of the scope. */
 export class Ancestors {
   readonly #client: NotionClient;
   readonly #roots: ReadonlySet<string>;
   /** Whether pages, blocks and databases are within, by their ids. */
-  readonly #known = new LRUCache<string, boolean>({ max: 20_000 });
+  readonly #known = new LRUCache<string, Standing>({ max: 20_000 });
   /** Of listed pages, which need no request. */
   readonly #parents = new LRUCache<string, Parent>({ max: 20_000 });
 
@@ -35,33 +38,37 @@ export class Ancestors {
   }
 
   /** Each page, block or database above is asked for once. */
-  async isWithin({ id, parent }: AnyPage, patience: Patience, signal: AbortSignal): Promise<boolean> {
+  async find({ id, parent }: AnyPage, patience: Patience, signal: AbortSignal): Promise<Standing> {
     if (this.#roots.size === 0 || this.#roots.has(plainId(id))) {
-      return true;
+      return 'within';
     }
     const passed: string[] = [];
-    let isWithin: boolean | undefined;
-    for (let step = stepOf(parent); step !== null && passed.length < maxSteps;) {
+    let step = stepOf(parent);
+    while (typeof step !== 'string' && passed.length < maxSteps) {
       const { kind, id: above, names }: Step = step;
-      isWithin = names.some((name) => this.#roots.has(name)) || this.#known.get(above);
-      if (isWithin !== undefined) {
+      const known = names.some((name) => this.#roots.has(name)) ? 'within' : this.#known.get(above);
+      if (known !== undefined) {
+        step = known;
         break;
       }
       passed.push(above);
       const ask = () => this.#client.parentOf(kind, above, signal);
       step = stepOf(this.#parents.get(plainId(above)) ?? (await patience.ask(signal, ask)));
     }
+    const standing = typeof step === 'string' ? step : 'outside';
     for (const each of passed) {
-      this.#known.set(each, isWithin ?? false);
+      this.#known.set(each, standing);
     }
-    return isWithin ?? false;
+    return standing;
   }
 }
 
-/** @returns null: nothing is above that can be seen */
-function stepOf(parent: Parent | 'absent' | null | undefined): Step | null {
-  const given = parent === 'absent' ? null : parent;
-  const { page_id: page, block_id: block, database_id: database, data_source_id: source } = given ?? {};
+/** A page of the workspace stands in nothing else. */
+function stepOf(parent: Parent | 'absent' | null | undefined): Step | Standing {
+  if (parent == null || parent === 'absent') {
+    return 'unknown';
+  }
+  const { type, page_id: page, block_id: block, database_id: database, data_source_id: source } = parent;
   const names = [page, block, database, source].flatMap((id) => (id === undefined ? [] : [plainId(id)]));
   const kinds: [ParentKind, string | undefined][] = [
     ['pages', page],
@@ -74,7 +81,7 @@ function stepOf(parent: Parent | 'absent' | null | undefined): Step | null {
       return { kind, id, names };
     }
   }
-  return null;
+  return type === 'workspace' ? 'outside' : 'unknown';
 }
 
 /** Ids are equal with hyphens and without. */

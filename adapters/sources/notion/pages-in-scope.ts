@@ -1,5 +1,6 @@
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { Answer } from '../shared/json-api.ts';
-import { Ancestors } from './ancestors.ts';
+import { Ancestors, type Standing } from './ancestors.ts';
 import type { NotionClient } from './notion-client.ts';
 import type { Patience } from './patience.ts';
 import type { NotionScope } from './scope.ts';
@@ -17,7 +18,7 @@ export class PagesInScope {
     this.#ancestors = new Ancestors(client, roots);
   }
 
-  /** Splits pages that were listed into documents and others. */
+  /** Splits pages that were listed into documents and others; those of which it is unknown are neither. */
   async split(
     pages: readonly AnyPage[],
     patience: Patience,
@@ -29,36 +30,42 @@ export class PagesInScope {
     const wanted: Page[] = [];
     const others: AnyPage[] = [];
     for (const page of pages) {
-      if (await this.#isWanted(page, patience, signal)) {
+      const standing = await this.#standingOf(page, patience, signal);
+      if (standing === 'within') {
         wanted.push(page as Page);
-      } else {
+      } else if (standing === 'outside') {
         others.push(page);
       }
     }
     return { wanted, others };
   }
 
-  /** The page of a reference, and when it was read; null: it is not there, or no document of this scope. */
+  /**
+   * The page of a reference, and when it was read; null: it is not there, or no document of this scope.
+   * @throws SourceFailure also where it is unknown whether it is one
+   */
   async find(
     ref: string,
     patience: Patience,
     signal: AbortSignal,
   ): Promise<{ page: Page; readAtMs: number } | null> {
     const answer = notionId.safeParse(ref).success ? await this.#client.page(ref, signal) : null;
-    return answer !== null && (await this.#isWanted(answer.value, patience, signal))
-      ? { page: answer.value as Page, readAtMs: clockOf(answer) }
-      : null;
+    const standing = answer === null ? 'outside' : await this.#standingOf(answer.value, patience, signal);
+    if (standing === 'unknown') {
+      throw new SourceFailure('source_invalid', 'Notion does not show the content of a page, or its place.');
+    }
+    return answer === null || standing === 'outside'
+      ? null
+      : { page: answer.value as Page, readAtMs: clockOf(answer) };
   }
 
-  async #isWanted(page: AnyPage, patience: Patience, signal: AbortSignal): Promise<boolean> {
+  async #standingOf(page: AnyPage, patience: Patience, signal: AbortSignal): Promise<Standing> {
     const { type = '' } = page.parent ?? {};
     const isRow = type === 'data_source_id' || type === 'database_id';
-    return (
-      page.last_edited_time !== undefined &&
-      !isTrashed(page) &&
-      (this.#hasRows || !isRow) &&
-      (await this.#ancestors.isWithin(page, patience, signal))
-    );
+    if (isTrashed(page) || (isRow && !this.#hasRows)) {
+      return 'outside';
+    }
+    return page.last_edited_time === undefined ? 'unknown' : this.#ancestors.find(page, patience, signal);
   }
 }
 

@@ -45,8 +45,9 @@ class NotionSource implements Source {
 
   async check(signal: AbortSignal): Promise<void> {
     await this.#client.user(signal);
+    const patience = new Patience();
     for (const id of this.#scope.root_pages) {
-      if (!(await this.#isRoot(id, signal))) {
+      if (!(await this.#isRoot(id, patience, signal))) {
         const says = 'A root page does not exist, or is not shared with the integration.';
         throw new SourceFailure('scope_invalid', says);
       }
@@ -117,9 +118,10 @@ class NotionSource implements Source {
     return beginState(checkpoint, { user: answer.value.id, now, relistHours: this.#scope.relist_hours });
   }
 
-  async #isRoot(id: string, signal: AbortSignal): Promise<boolean> {
+  async #isRoot(id: string, patience: Patience, signal: AbortSignal): Promise<boolean> {
     for (const kind of ['pages', 'databases', 'data_sources'] as const) {
-      if ((await this.#client.parentOf(kind, id, signal)) !== 'absent') {
+      const parent = await patience.ask(signal, () => this.#client.parentOf(kind, id, signal));
+      if (parent !== 'absent') {
         return true;
       }
     }

@@ -263,12 +263,15 @@ describe('Notion, where it misbehaves', () => {
     expect(server.asked.length).toBeLessThan(120);
   });
 
-  it('does not read a page that is shown without its content', async () => {
+  it('neither reads nor deletes a page that is shown without its content', async () => {
     const page = await begin(say('paragraph', 'x'));
+    const scope = { ...server.scopeConfig, relist_hours: 24 };
+    const source = await openSource(notionProvider, { ...server, scopeConfig: scope });
+    const { checkpoint } = await listAll(source);
     page.isPartial = true;
-    const source = await open();
-    expect((await listAll(source)).documents).toEqual([]);
-    expect(await source.exists(page.id, brief())).toBe(false);
-    expect(await fetch(page)).toEqual({ kind: 'gone' });
+    for (const from of [null, checkpoint])
+      expect(await listAll(source, from)).toMatchObject({ documents: [], gone: [] });
+    await expect(source.exists(page.id, brief())).rejects.toMatchObject({ code: 'source_invalid' });
+    await expect(fetch(page)).rejects.toMatchObject({ code: 'source_invalid' });
   });
 });

@@ -296,6 +296,42 @@ describe('Notion', () => {
       expect(await (await open(scope)).exists(page.id, brief())).toBe(false);
     });
 
+    it('is checked to its end where the service asks for short pauses', async () => {
+      server = await startNotion();
+      const source = await open({ root_pages: [teamPage, dataSource] });
+      let refused = 0;
+      server.before = (path) => {
+        if (!path.startsWith('/data_sources') || refused === 2) return null;
+        refused += 1;
+        return refusal(429, 'rate_limited', { 'retry-after': '0' });
+      };
+      await source.check(brief());
+      expect(refused).toBe(2);
+    });
+
+    it('keeps a page whose place is not shown, and lists it no more', async () => {
+      server = await startNotion('rows');
+      const scope = { relist_hours: 24 };
+      const page = server.add('a', paragraph('x'), { parent: onPage(teamPage) });
+      server.age(3 * hourMs);
+      const model = new SourceModel();
+      await model.sync(await open(scope));
+      const hidden = '88888888-aaaa-4aaa-8aaa-888888888888';
+      for (const parent of [onPage(hidden), onBlock(hidden), { type: 'other' }, null]) {
+        page.parent = parent as object;
+        server.edit(page, paragraph('y'));
+        const source = await open(scope);
+        const { checkpoint } = model;
+        expect(await model.sync(source)).toMatchObject({ scope: 'changes', documents: [], gone: [] });
+        expect(await listAll(source, checkpoint)).toMatchObject({ documents: [], gone: [] });
+        await expect(source.exists(page.id, brief())).rejects.toMatchObject({ code: 'source_invalid' });
+        await expect(source.fetch({ ...firstTime, ref: page.id }, brief())).rejects.toMatchObject({
+          code: 'source_invalid',
+        });
+        expect(model.copies.size).toBe(1);
+      }
+    });
+
     it('names root pages, databases or data sources that are there', async () => {
       server = await startNotion();
       for (const id of [teamPage, database, dataSource])
