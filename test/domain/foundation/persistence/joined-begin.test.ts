@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BoundedClass } from '#domain/foundation/persistence/bounded-client.ts';
+import { joinedBegin } from '#domain/foundation/persistence/joined-begin.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
@@ -80,4 +82,53 @@ it('a refused tenant is rolled back, and the connection is used again', async ()
   ).rejects.toThrow('not a name');
   const [after] = await unitOfWork.acrossTenants((em) => em.execute<{ isFirst: boolean }[]>(state));
   expect(after).toMatchObject({ isFirst: true });
+});
+
+describe('what is sent', () => {
+  /** A client that answers at once, and refuses what it is to refuse. */
+  function sending(refused: string | null = null) {
+    const sent: unknown[] = [];
+    class Recorder {
+      query(...[first, , callback]: unknown[]): unknown {
+        sent.push(first);
+        if (typeof callback === 'function') return (callback as () => void)();
+        return first === refused ? Promise.reject(new Error('refused')) : Promise.resolve({ rows: [] });
+      }
+    }
+    const Client = joinedBegin(Recorder as unknown as BoundedClass);
+    return { sent, client: new Client() };
+  }
+
+  it('runs no statement after a refused begin', async () => {
+    const { sent, client } = sending('begin');
+    await client.query('begin');
+    const inserted = client.query('insert into a values (1)', []);
+    const second = client.query('insert into a values (2)', []);
+    await expect(inserted).rejects.toThrow('refused');
+    await expect(second).rejects.toThrow('refused');
+    expect(sent).toEqual(['begin']);
+    await client.query('rollback');
+    expect(sent).toEqual(['begin', 'rollback']);
+  });
+
+  it('begins before a cursor, which is answered by events', async () => {
+    const { sent, client } = sending();
+    await client.query('begin');
+    const cursor = { submit: () => undefined };
+    void client.query(cursor as never);
+    expect(sent).toEqual(['begin', cursor]);
+  });
+
+  it('leaves calls with a callback as they are', async () => {
+    const { sent, client } = sending();
+    await new Promise<void>((done) => client.query('begin', [], () => done()));
+    expect(sent).toEqual(['begin']);
+  });
+
+  it('sends values apart from the begin', async () => {
+    const { sent, client } = sending();
+    await client.query('begin');
+    await client.query('select set_config($1, $2, true)', ['app.tenant_id', 'x']);
+    expect(sent).toEqual(['begin', 'select set_config($1, $2, true)']);
+  });
 });
