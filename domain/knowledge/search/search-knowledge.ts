@@ -90,10 +90,11 @@ async function answerByBoth(
   searched: Searched,
   questionVector: QuestionVector,
 ): Promise<KnowledgeAnswer> {
-  const [keyword, vector] = await Promise.all([
-    inTransaction((em) => byKeyword(em, searched)),
-    inTransaction((em) => byMeaning(em, searched, questionVector)),
-  ]);
+  const byKeywords = inTransaction((em) => byKeyword(em, searched));
+  const byVector = inTransaction((em) => byMeaning(em, searched, questionVector));
+  // A request is not answered while a transaction of its own goes on.
+  await Promise.allSettled([byKeywords, byVector]);
+  const [keyword, vector] = await Promise.all([byKeywords, byVector]);
   const passages = await inTransaction((em) => best(em, searched, { keyword, vector }));
   return { passages, mode: 'hybrid', reason: null, generation: questionVector.embeddingId };
 }

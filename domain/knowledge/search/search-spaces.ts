@@ -9,8 +9,8 @@ export interface SpacesQuery extends Omit<KnowledgeQuery, 'spaceId' | 'collectio
   collectionIds: string[] | null;
 }
 
-/** Spaces that one request searches at a time. */
-const lanes = 4;
+/** Spaces that one request searches at a time, each with two transactions. */
+const lanes = 2;
 
 /**
  * Searches several spaces as the caller and merges their passages by score. `reason` also says why not every space was

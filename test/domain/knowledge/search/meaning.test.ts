@@ -5,8 +5,10 @@ import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import { searchKnowledge, type KnowledgeQuery } from '#domain/knowledge/search/search-knowledge.ts';
+import { createOrm } from '#domain/operations/schema/orm.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { wordEmbedders } from '#test/support/word-embedders.ts';
 
@@ -63,6 +65,48 @@ describe('a search by meaning', () => {
     const answer = await search(space, stop.near, { alpha: 0.75 });
     expect(answer).toMatchObject({ mode: 'hybrid', reason: null, generation: expect.any(String) });
     expect(answer.passages[0]?.text).toBe(stop.near);
+  });
+
+  it('runs both searches at once, and none of its transactions within another', async () => {
+    const space = await world.addSpace();
+    await add(space, await collect(space), stop.near);
+    const access = world.access(space, embedders);
+    let open = 0;
+    const opened: number[] = [];
+    const inTransaction: typeof access.inTransaction = async (work) => {
+      opened.push((open += 1));
+      return access.inTransaction(work).finally(() => (open -= 1));
+    };
+    const query = { spaceId: space.spaceId, collectionIds: null, query: stop.near, limit: 5, alpha: 0.75 };
+    expect((await searchKnowledge({ ...access, inTransaction }, query)).passages).toHaveLength(1);
+    expect(opened).toEqual([1, 1, 2, 1]);
+    // A single connection for all of them.
+    const orm = createOrm({ url: world.url, statementTimeoutMs: 5_000, poolSize: 1 });
+    const alone = new UnitOfWork(orm);
+    const oneByOne: typeof inTransaction = (work) => alone.inTenant(space.tenantId, work);
+    const answer = await searchKnowledge({ ...access, inTransaction: oneByOne }, query);
+    await orm.close(true);
+    expect(answer.passages).toHaveLength(1);
+  });
+
+  it('is not answered with a failure while its other transaction goes on', async () => {
+    const space = await world.addSpace();
+    await add(space, await collect(space), stop.near);
+    const access = world.access(space, embedders);
+    let [calls, open] = [0, 0];
+    const inTransaction: typeof access.inTransaction = async (work) => {
+      if ((calls += 1) === 2) throw new Error('no connection');
+      open += 1;
+      return access
+        .inTransaction(async (em) => {
+          await em.execute('select pg_sleep(0.05)');
+          return work(em);
+        })
+        .finally(() => (open -= 1));
+    };
+    const query = { spaceId: space.spaceId, collectionIds: null, query: stop.near, limit: 5, alpha: 0.75 };
+    await expect(searchKnowledge({ ...access, inTransaction }, query)).rejects.toThrow('no connection');
+    expect({ calls, open }).toEqual({ calls: 3, open: 0 });
   });
 
   it('uses keywords only when alpha is 0, and asks no model then', async () => {
