@@ -29,6 +29,7 @@ import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAi } from '#adapters/models/openai.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
+import { busyLoop } from '#adapters/process/busy-loop.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { limitHeapGrowth } from '#adapters/process/limit-heap-growth.ts';
 import { processorPressure } from '#adapters/process/processor-pressure.ts';
@@ -36,6 +37,7 @@ import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
+import { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 import { useConnections } from '#domain/capabilities/connection-tokens/use-connections.ts';
 import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
@@ -75,6 +77,12 @@ import {
 } from './worker-options.ts';
 
 limitHeapGrowth();
+/**
+ * Documents of connectors that begin in a second while turns of responses do; a quarter of it under pressure, and up to
+ * the eightfold without.
+ */
+const documentsPerSecond = 200;
+
 const config = parseWorkerConfig(process.env);
 const logger = createLogger('worker', config.LOG_LEVEL);
 armFailpointFrom(config.PLATFORM_FAILPOINT);
@@ -114,6 +122,7 @@ const dispatcher = createDispatcher(relayDependencies);
 const unitOfWork = new UnitOfWork(orm, sendAfterCommit(dispatcher));
 const shares = new AnswerShares();
 const pressure = processorPressure();
+const loopIsBusy = busyLoop();
 const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded: metrics.answerCutOff };
 const openStored = (use: CredentialUse) =>
   unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use));
@@ -141,6 +150,11 @@ const sources = createSourceProviders({
   stored,
   connections,
 });
+const pace = new ContendedPace({
+  burst: config.TURN_BURST_PER_TENANT,
+  perSecond: config.TURNS_PER_SECOND_PER_TENANT,
+  pressure,
+});
 const activities = createActivities({
   database,
   unitOfWork,
@@ -157,10 +171,14 @@ const activities = createActivities({
   names: createPresidio(egress),
   longTexts: createRedactionThreads(secrets, workerRedaction),
   writer: new StreamWriter(database),
-  pace: new ContendedPace({
-    burst: config.TURN_BURST_PER_TENANT,
-    perSecond: config.TURNS_PER_SECOND_PER_TENANT,
-    pressure,
+  pace,
+  bulk: new BulkTurns({
+    rate: new AdaptiveRate({
+      perSecond: documentsPerSecond,
+      pressure: () => loopIsBusy() || pressure(),
+      isDemandPaced: true,
+    }),
+    isNeeded: () => pace.isUsed(),
   }),
   extractor: createTextExtractor(),
   sources,

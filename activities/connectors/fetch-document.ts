@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import { FairSemaphore } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { declaredType } from '#domain/knowledge/collections/readable-type.ts';
 import { SourceFailure, type Fetched, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
@@ -13,6 +14,8 @@ import { pause, type OpenRun, type SourceDependencies } from './run-steps.ts';
 
 export interface FetchDependencies extends SourceDependencies {
   extractor: DocumentExtractor;
+  /** Documents give way to responses. */
+  bulk: BulkTurns;
 }
 
 /** One step of a run that fetches documents. */
@@ -73,6 +76,7 @@ export async function fetchDocument(
   if (listed.byteSize !== null && listed.byteSize > maxDocumentBytes) {
     return { is: 'skipped', listed, known, version, code: 'too_large' };
   }
+  await work.deps.bulk.take(open.tenantId, signal);
   let fetched: Fetched;
   if (listed.content !== undefined) {
     const { content, mediaType } = listed;

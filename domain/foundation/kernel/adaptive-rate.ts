@@ -3,6 +3,8 @@ export interface AdaptiveRateOptions {
   perSecond: number;
   /** Whether the machine has too little processor time; null: unknown. */
   pressure: () => boolean | null;
+  /** A round with less to do does not lower a raised rate: the next unit is asked for when the last one is done. */
+  isDemandPaced?: boolean;
 }
 
 /** Nothing is saved up in a longer pause between rounds. */
@@ -51,7 +53,8 @@ export class AdaptiveRate {
     if (pressure === true) {
       this.#factor = Math.max(least, this.#factor * falls);
     } else if (pressure === false) {
-      const idle = this.#factor > 1 ? Math.max(1, this.#factor * falls) : Math.min(1, this.#factor * rises);
+      const fallen = this.#options.isDemandPaced === true ? this.#factor : Math.max(1, this.#factor * falls);
+      const idle = this.#factor > 1 ? fallen : Math.min(1, this.#factor * rises);
       this.#factor = heldBack ? Math.min(most, this.#factor * rises) : idle;
     }
   }

@@ -50,6 +50,11 @@ export class ContendedPace {
       : this.#pace.takeWithin(this.#maxWaitMs, key, this.#units(key, now), now);
   }
 
+  /** Whether any owner has begun something of late. */
+  isUsed(now = performance.now()): boolean {
+    return this.#latest !== null && this.#latest.at >= now - activeForMs;
+  }
+
   #units(key: string, now: number): number {
     return this.#pace.isBehind(key, now) && this.#pressure() === true ? unitsUnderPressure : 1;
   }

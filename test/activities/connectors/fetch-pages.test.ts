@@ -2,10 +2,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fetchPages } from '#activities/connectors/fetch-pages.ts';
 import { finishSync } from '#activities/connectors/finish-sync.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
+import { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 import { ConnectorSpace, testProviders } from '#test/support/sources/connector-space.ts';
 import { MemorySource, memoryProvider } from '#test/support/sources/memory-source.ts';
+import { noOtherWork } from '#test/support/no-other-work.ts';
 
 let shared: KnowledgeWorld;
 beforeAll(async () => {
@@ -16,7 +19,10 @@ afterAll(() => shared.stop());
 const extractor = createTextExtractor();
 
 /** A run that has begun over so many documents, all in one page. */
-async function begun(documents: number, world: KnowledgeWorld = shared) {
+async function begun(
+  documents: number,
+  { world = shared, bulk = noOtherWork }: { world?: KnowledgeWorld; bulk?: BulkTurns } = {},
+) {
   const source = new MemorySource();
   source.pageSize = documents;
   for (let n = 0; n < documents; n += 1) source.put(`d${n}`, `Document ${n} is about word${n}.`);
@@ -32,7 +38,7 @@ async function begun(documents: number, world: KnowledgeWorld = shared) {
     return id;
   };
   let runId = await begin();
-  const deps = { unitOfWork: world.unitOfWork, sources, extractor };
+  const deps = { unitOfWork: world.unitOfWork, sources, extractor, bulk };
   return {
     source,
     space,
@@ -101,6 +107,19 @@ it('counts a document that has not changed once when two attempts mark it, and s
   expect(rows).toEqual([{ listing: run?.listing, n: 600 }]);
 });
 
+it('has a turn for each document that is fetched, and needs none for those that have not changed', async () => {
+  let turns = 0;
+  const isNeeded = () => (turns += 1) < 0;
+  const rate = new AdaptiveRate({ perSecond: 1, pressure: () => null });
+  const { source, attempt, next } = await begun(120, { bulk: new BulkTurns({ rate, isNeeded }) });
+  await attempt();
+  expect(turns).toBe(120);
+  await next();
+  source.put('d7', 'changed');
+  await attempt();
+  expect(turns).toBe(121);
+});
+
 it('takes no requests of the host for documents that are left out by their size', async () => {
   const { source, space, attempt } = await begun(600);
   for (const ref of source.documents.keys()) source.put(ref, 'x', { byteSize: 1_073_741_824 });
@@ -118,7 +137,7 @@ it('takes no requests of the host for documents that are left out by their size'
 it('checks that documents exist by their key in a database that was empty before', async () => {
   const world = await openWorld();
   try {
-    const { attempt } = await begun(1_000, world);
+    const { attempt } = await begun(1_000, { world });
     await attempt();
     const reads = async () => {
       const { rows } = await world.admin.query<{ byKey: number; others: number }>(

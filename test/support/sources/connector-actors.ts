@@ -14,6 +14,7 @@ import { ConnectorSpace } from './connector-space.ts';
 import { MemorySource, memoryProvider } from './memory-source.ts';
 import { ReachableProviders } from './reachable-providers.ts';
 import type { SourceServer } from './source-server.ts';
+import { noOtherWork } from '../no-other-work.ts';
 
 /** A connector with its actor in Temporal. */
 export interface ServedConnector {
@@ -65,7 +66,7 @@ export class ConnectorActors {
     const { sources } = reachable;
     const extractor = createTextExtractor();
     const worker = await startWorkflowWorker(
-      createConnectorActivities({ unitOfWork: world.unitOfWork, sources, extractor }),
+      createConnectorActivities({ unitOfWork: world.unitOfWork, sources, extractor, bulk: noOtherWork }),
     );
     const actors = new ConnectorActors(world, worker, { memory, reachable });
     if (watch !== undefined) {

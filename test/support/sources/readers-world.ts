@@ -13,6 +13,7 @@ import { startWorkflowWorker } from '../workflow-worker.ts';
 import { addMember, secrets } from '../world.ts';
 import { ConnectorSpace, testProviders } from './connector-space.ts';
 import { MemorySource, memoryProvider } from './memory-source.ts';
+import { noOtherWork } from '../no-other-work.ts';
 
 export interface Person {
   principalId: string;
@@ -66,7 +67,7 @@ export async function openReadersWorld(): Promise<ReadersWorld> {
   const providers = testProviders([memoryProvider(new Map([['s', source]]))]);
   const extractor = createTextExtractor();
   const worker = await startWorkflowWorker(
-    createConnectorActivities({ unitOfWork, sources: providers, extractor }),
+    createConnectorActivities({ unitOfWork, sources: providers, extractor, bulk: noOtherWork }),
   );
   const { tenantId, spaceId, owner, apiKey } = engine.world;
   const fixture = { tenantId, spaceId, principalId: owner.principalId };

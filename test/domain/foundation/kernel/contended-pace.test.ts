@@ -32,6 +32,14 @@ it('another owner counts for ten seconds after it began something', () => {
   expect(pace.take('a', '', 10_001)).toBe(0);
 });
 
+it('is used for ten seconds after any owner began something', () => {
+  const pace = slow();
+  expect(pace.isUsed(0)).toBe(false);
+  pace.take('a', '', 0);
+  expect(pace.isUsed(9_999)).toBe(true);
+  expect(pace.isUsed(10_001)).toBe(false);
+});
+
 it('under pressure a key with a queue has half the rate, and one that keeps its pace the whole', () => {
   let pressure: boolean | null = true;
   const pace = new ContendedPace({ burst: 2, perSecond: 1, pressure: () => pressure });
