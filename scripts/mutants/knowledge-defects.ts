@@ -249,4 +249,16 @@ export const knowledgeDefects: readonly Defect[] = [
     test: matches,
     caughtBy: 'looks for the rarest words of a long question',
   },
+  {
+    name: 'the searches of a question one after the other',
+    file: 'domain/knowledge/search/search-knowledge.ts',
+    replace: [
+      [
+        '  const byVector = inTransaction',
+        '  await byKeywords.catch(() => undefined);\n  const byVector = inTransaction',
+      ],
+    ],
+    test: meaning,
+    caughtBy: 'runs both searches at once',
+  },
 ];

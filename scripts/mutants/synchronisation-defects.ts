@@ -31,6 +31,20 @@ export const synchronisationDefects: readonly Defect[] = [
     caughtBy: 'by their key in a database that was empty before',
   },
   {
+    name: 'documents of connectors that take no turn',
+    file: 'activities/connectors/fetch-document.ts',
+    replace: [['  await work.deps.bulk.take(open.tenantId, signal);\n', '']],
+    test: pages,
+    caughtBy: 'has a turn for each document that is fetched',
+  },
+  {
+    name: 'a tenant with all turns of a round',
+    file: 'domain/foundation/kernel/bulk-turns.ts',
+    replace: [['      this.#waiting.delete(tenantId);\n      queue.shift', '      queue.shift']],
+    test: 'test/domain/foundation/kernel/bulk-turns.test.ts',
+    caughtBy: 'gives tenants turns',
+  },
+  {
     name: 'changes before a watch of a source never looked for',
     file: 'activities/connectors/watch-source.ts',
     replace: [['        gaps.note();\n', '']],
