@@ -3,15 +3,13 @@ import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments } from '#domain/knowledge/synchronisation/known-documents.ts';
 import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
 import { storeBatch, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
-import { fetchDocument, isFetched, type FetchWork } from './fetch-document.ts';
-import type { OpenRun } from './run-steps.ts';
+import { fetchDocument, type FetchWork } from './fetch-document.ts';
+import { preparedGroups } from './prepared-groups.ts';
 
 /** Documents that are fetched and extracted at the same time. */
 const parallel = 4;
 /** A batch is stored when it has so many new documents, bytes of them, or documents in all. */
 const batch = { stored: 100, bytes: 16_777_216, documents: 500 };
-/** Documents for which requests are taken from the shared bucket at once. */
-const pacedAtOnce = 100;
 /** After so many documents in a row that could not be fetched, the source counts as unreachable. */
 const maxFailures = 5;
 
@@ -58,11 +56,8 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
     throw reason;
   };
   const fetchAll = async (documents: readonly ListedDocument[], take: (outcome: Outcome) => void) => {
-    for (let from = 0; from < documents.length; from += pacedAtOnce) {
-      signal.throwIfAborted();
-      const some = documents.slice(from, from + pacedAtOnce);
-      const requests = some.filter((each) => isFetched(work, each, known.get(each.ref) ?? null));
-      await open.pace(requests.length - (await prepared(open, requests, signal)), signal);
+    for await (const { some, requests } of preparedGroups(work, documents, known)) {
+      await open.pace(requests, signal);
       const left = some.values();
       const failures: unknown[] = [];
       const fetchNext = async () => {
@@ -113,22 +108,6 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
   } finally {
     await storing.catch(() => {});
   }
-}
-
-/** Has a source read several documents with one request, where it can. @returns how many it has */
-async function prepared(
-  { source, pace }: OpenRun,
-  documents: readonly ListedDocument[],
-  signal: AbortSignal,
-): Promise<number> {
-  if (source.prepare === undefined || documents.length < 2) {
-    return 0;
-  }
-  await pace(1, signal);
-  return source.prepare(
-    documents.map(({ ref }) => ref),
-    signal,
-  );
 }
 
 /** @returns failures that are the documents' own; those that got no answer are put into `again` */

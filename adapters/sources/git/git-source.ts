@@ -8,6 +8,7 @@ import {
 } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
 import { asSourceFailures } from '../shared/http-failure.ts';
+import { Prepared } from '../shared/prepared.ts';
 import { filesOf } from './commit-files.ts';
 import { changedPart, filePart } from './compare-files.ts';
 import { submoduleKind, type FileList } from './file-list.ts';
@@ -38,7 +39,7 @@ export class GitSource implements Source {
   /** The commit that contents are read from. */
   #commit: string | null = null;
   /** Contents of `prepare`, by their id. */
-  #prepared: ReadonlyMap<string, Buffer> = new Map();
+  readonly #prepared = new Prepared<Buffer>();
   #hasLargeFiles = false;
 
   constructor(client: GitClient, scope: GitScope, use: SourceAccess['use']) {
@@ -89,7 +90,6 @@ export class GitSource implements Source {
 
   /** In one pack. Where less than half of the files fit into its bounds, they are large: each is read by itself. */
   async prepare(refs: readonly string[], signal: AbortSignal): Promise<number> {
-    this.#prepared = new Map();
     const commit = this.#commit;
     if (commit === null || this.#hasLargeFiles) return 0;
     try {
@@ -98,9 +98,10 @@ export class GitSource implements Source {
       const ids = [...new Set(wanted.flatMap((file) => file?.id ?? []))];
       if (ids.length < 2) return 0;
       const format = await this.#client.format(signal);
-      this.#prepared = await readBlobs(this.#client.blobPack(ids, signal), format);
-      this.#hasLargeFiles = this.#prepared.size * 2 < ids.length;
-      return wanted.filter((file) => file !== null && this.#prepared.has(file.id)).length;
+      const blobs = await readBlobs(this.#client.blobPack(ids, signal), format);
+      this.#prepared.add(blobs);
+      this.#hasLargeFiles = blobs.size * 2 < ids.length;
+      return wanted.filter((file) => file !== null && blobs.has(file.id)).length;
     } catch {
       // Reading them one by one says what is wrong.
       signal.throwIfAborted();

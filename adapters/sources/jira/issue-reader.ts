@@ -1,5 +1,6 @@
 import { SourceFailure, type FetchInput, type Fetched } from '#domain/knowledge/connectors/source.ts';
 import { maxJsonBytes, TooLong } from '../shared/json-api.ts';
+import { Prepared } from '../shared/prepared.ts';
 import { toMarkdown, versionOf } from './document.ts';
 import { commentTexts, issueText, type CommentText, type IssueText } from './issue-text.ts';
 import { issuesAtOnce, type JiraClient } from './jira-client.ts';
@@ -20,7 +21,7 @@ export class IssueReader {
   readonly #scope: JiraScope;
   readonly #client: JiraClient;
   readonly #fields: readonly string[];
-  #prepared: ReadonlyMap<string, PreparedIssue> = new Map();
+  readonly #prepared = new Prepared<PreparedIssue>();
   /** False: issues are too large to be read together, or the service does not do it. */
   #readsMany = true;
 
@@ -32,14 +33,15 @@ export class IssueReader {
 
   /** @returns how many need no request of their own @throws SourceFailure `auth_failed` */
   async prepare(ids: readonly string[], signal: AbortSignal): Promise<number> {
-    this.#prepared = new Map();
     if (!this.#readsMany) {
       return 0;
     }
     try {
       const wanted = ids.slice(0, issuesAtOnce);
       const found = await this.#client.issues(wanted, this.#fields, signal);
-      this.#prepared = this.#textsOf(found.filter(({ id }) => wanted.includes(id)));
+      const issues = this.#textsOf(found.filter(({ id }) => wanted.includes(id)));
+      this.#prepared.add(issues);
+      return [...issues.values()].filter(({ text }) => text.isWhole).length;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof SourceFailure && error.code === 'auth_failed') {
@@ -49,8 +51,8 @@ export class IssueReader {
       // Reading them one by one says what is wrong.
       this.#readsMany =
         error instanceof SourceFailure && ['rate_limited', 'source_unreachable'].includes(error.code);
+      return 0;
     }
-    return [...this.#prepared.values()].filter(({ text }) => text.isWhole).length;
   }
 
   /** @param accepts whether it belongs to the scope */

@@ -120,6 +120,31 @@ it('has a turn for each document that is fetched, and needs none for those that 
   expect(turns).toBe(121);
 });
 
+it('has the source read the next documents while it stores some, and waits for it before it ends', async () => {
+  const { source, space, attempt } = await begun(250);
+  const calls: string[] = [];
+  const next = Promise.withResolvers<void>();
+  let open = 0;
+  source.prepare = async (refs) => {
+    open += 1;
+    calls.push(`prepare ${refs.length}`);
+    if (calls.filter((call) => call.startsWith('prepare')).length === 2) await next.promise;
+    open -= 1;
+    return refs.length;
+  };
+  let fetched = 0;
+  source.before = (request) => {
+    if (request === 'fetch' && (fetched += 1) === 100) {
+      calls.push('hundred fetched');
+      next.resolve();
+    }
+  };
+  await attempt();
+  expect(calls).toEqual(['prepare 100', 'prepare 100', 'hundred fetched', 'prepare 50']);
+  expect(open).toBe(0);
+  expect(await space.contents()).toEqual(all(250));
+});
+
 it('takes no requests of the host for documents that are left out by their size', async () => {
   const { source, space, attempt } = await begun(600);
   for (const ref of source.documents.keys()) source.put(ref, 'x', { byteSize: 1_073_741_824 });

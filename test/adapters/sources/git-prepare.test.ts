@@ -51,6 +51,15 @@ describe.each<GitServerOptions>([{ format: 'sha1' }, { format: 'sha256' }])('ids
   });
 });
 
+test('files of one call are kept while those of the next are read', async () => {
+  const { server: from, source, refs } = await serve(files);
+  await source.prepare?.(refs.slice(0, 20), soon());
+  await source.prepare?.(refs.slice(20), soon());
+  expect((await readAll(source, refs, from)).requests).toBe(0);
+  await source.prepare?.(refs.slice(20), soon());
+  expect((await readAll(source, refs.slice(0, 20), from)).requests).toBe(20);
+});
+
 test('large files are read one by one, after one pack that was cut', async () => {
   const large = Object.fromEntries(
     Array.from({ length: 6 }, (_, n) => [`${n}.bin`, randomBytes(6 * 1_048_576)]),

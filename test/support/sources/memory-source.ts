@@ -31,6 +31,8 @@ export class MemorySource implements Source {
   before: (request: keyof Source, argument: string | null) => void | Promise<void> = () => {};
   /** Replaces pages. */
   page: ((cursor: string | null, checkpoint: string | null) => SourcePage | null) | null = null;
+  /** Reads several documents with one request; undefined: it cannot. */
+  prepare?: NonNullable<Source['prepare']>;
   readonly requests: string[] = [];
   /** Subscriptions that are held. */
   readonly watches = new Set<HeldWatch>();
