@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { fetchDocument, type FetchWork } from '#activities/connectors/fetch-document.ts';
 import type { Fetched } from '#domain/knowledge/connectors/source.ts';
+import { noOtherWork } from '#test/support/no-other-work.ts';
 
 const listed = { ref: 'a', name: 'a.md', version: '1', byteSize: 1, mediaType: null, url: null };
 const outcomeOf = (fetched: Fetched) => {
   const open = { run: { mode: 'incremental' }, source: { fetch: () => Promise.resolve(fetched) } };
-  const work = { open, signal: AbortSignal.timeout(1_000) } as unknown as FetchWork;
+  const deps = { bulk: noOtherWork };
+  const work = { deps, open, signal: AbortSignal.timeout(1_000) } as unknown as FetchWork;
   return fetchDocument(work, listed, null);
 };
 
