@@ -3,6 +3,9 @@ import type { JiraScope } from './scope.ts';
 import type { TextRoom } from './text-room.ts';
 import type { Comment, WholeIssue } from './wire.ts';
 
+/** Of a comment, besides the name of its author. */
+const headingLength = 64;
+
 export interface CommentText extends Pick<Comment, 'author' | 'created'> {
   /** Markdown. */
   body: string;
@@ -33,7 +36,10 @@ export function issueText({ fields }: WholeIssue, scope: JiraScope, room: TextRo
 export function commentTexts(comments: readonly Comment[], scope: JiraScope, room: TextRoom): CommentText[] {
   return comments
     .filter((comment) => isShownComment(comment, scope))
-    .map(({ author, created, body }) => ({ author, created, body: richText(body, room) }));
+    .map(({ author, created, body }) => {
+      room.take((author?.displayName?.length ?? 0) + headingLength);
+      return { author, created, body: richText(body, room) };
+    });
 }
 
 /** Whether everybody who sees the issue may see it, or the scope names what is restricted. */

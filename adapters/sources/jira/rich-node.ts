@@ -1,3 +1,5 @@
+import type { TextRoom } from './text-room.ts';
+
 /** A node of rich text, of whose members the service may say anything. */
 export interface RichNode {
   type: unknown;
@@ -12,20 +14,29 @@ export function nodeOf(value: unknown): RichNode {
   return { type, text, content: listOf(content), marks: listOf(marks), attrs: recordOf(attrs) };
 }
 
-export function childrenOf(node: RichNode): RichNode[] {
-  return node.content.map(nodeOf);
+/** What a node takes of the room, whatever it says: it costs memory and time. */
+const nodeLength = 32;
+
+/** One after the other: a list may have millions. @throws TooLong */
+export function* childrenOf(node: RichNode, room: TextRoom): Generator<RichNode> {
+  for (const child of node.content) {
+    room.take(nodeLength);
+    yield nodeOf(child);
+  }
 }
 
 export function recordOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** All text beneath, of any depth. */
-export function flatText(node: RichNode, between = ' '): string {
+/** All text beneath, of any depth. @throws TooLong */
+export function flatText(node: RichNode, room: TextRoom, between = ' '): string {
   const found: string[] = [];
+  room.take(node.content.length * nodeLength);
   const left: unknown[] = node.content.toReversed();
   while (left.length > 0) {
     const { text, content } = nodeOf(left.pop());
+    room.take(content.length * nodeLength);
     if (typeof text === 'string') {
       found.push(text);
     }

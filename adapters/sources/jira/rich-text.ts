@@ -46,7 +46,7 @@ function body(node: RichNode, place: Place): string {
   const { room } = place;
   const parts: string[] = [];
   let line = '';
-  for (const child of childrenOf(node)) {
+  for (const child of childrenOf(node, room)) {
     if (isInline(child)) {
       line += room.takeText(inlineText(child));
     } else {
@@ -63,27 +63,28 @@ function block(node: RichNode, { depth, isInCell, room }: Place): string {
   // The format has no table within a cell, and Markdown neither.
   const isFlat = depth >= maxDepth || (isInCell && node.type === 'table');
   return isFlat
-    ? room.takeText(flatText(node))
+    ? room.takeText(flatText(node, room))
     : (renderers.get(node.type) ?? body)(node, { depth: depth + 1, isInCell, room });
 }
 
 function list(node: RichNode, place: Place, markOf: (at: number, item: RichNode) => string): string {
-  return childrenOf(node)
-    .map((item, at) => {
-      // A list within a list stands beside its items.
-      const isList = renderers.has(item.type);
-      const text = isList ? block(item, place) : body(item, place);
-      const mark = isList ? '  ' : markOf(at, item);
-      return text === '' ? '' : `${marked(mark, indented(text, '  ', place), place)}\n`;
-    })
+  return Array.from(childrenOf(node, place.room), (item, at) => {
+    // A list within a list stands beside its items.
+    const isList = renderers.has(item.type);
+    const text = isList ? block(item, place) : body(item, place);
+    const mark = isList ? '  ' : markOf(at, item);
+    return text === '' ? '' : `${marked(mark, indented(text, '  ', place), place)}\n`;
+  })
     .join('')
     .slice(0, -1);
 }
 
 function table(node: RichNode, place: Place): string {
   const { room } = place;
-  const rows = childrenOf(node).map((row) =>
-    childrenOf(row).map((cell) => escaped(oneLine(body(cell, { ...place, isInCell: true })), room)),
+  const rows = Array.from(childrenOf(node, room), (row) =>
+    Array.from(childrenOf(row, room), (cell) =>
+      escaped(oneLine(body(cell, { ...place, isInCell: true })), room),
+    ),
   );
   const [head = []] = rows;
   room.take(rows.reduce((sum, cells) => sum + 3 * cells.length + 5, 6 * head.length + 5));
@@ -99,7 +100,7 @@ function titled(node: RichNode, place: Place): string {
 }
 
 function code(node: RichNode, { room }: Place): string {
-  const text = flatText(node, '');
+  const text = flatText(node, room, '');
   const { language } = node.attrs;
   const fence = text.includes('```') ? '~~~~' : '```';
   const named = typeof language === 'string' && /^[\w+#.-]{1,40}$/.test(language) ? language : '';

@@ -5,7 +5,7 @@ import { TooLong } from '#adapters/sources/shared/json-api.ts';
 import { node, richTextOf, words } from '../../support/sources/jira-rich-text.ts';
 
 const richText = (document: unknown, maxLength = Infinity) => textOf(document, new TextRoom(maxLength));
-const doc = (...content: object[]) => ({ version: 1, ...node('doc', content) });
+const doc = (...content: unknown[]) => ({ version: 1, ...node('doc', content) });
 const paragraph = (...content: (object | string)[]) =>
   node(
     'paragraph',
@@ -207,7 +207,20 @@ describe('rich text of Jira', () => {
     for (const document of documents) {
       const { length } = richText(document);
       expect(() => richText(document, length - 1)).toThrow(TooLong);
-      expect(richText(document, length + 40)).toHaveLength(length);
+      // A node takes some more.
+      expect(richText(document, length + 600)).toHaveLength(length);
+    }
+  });
+
+  it('counts nodes that say nothing', () => {
+    const nothing = Array.from({ length: 100_000 }, () => 0);
+    for (const document of [
+      doc(...nothing),
+      doc(node('bulletList', nothing)),
+      doc(node('table', nothing)),
+      doc(node('codeBlock', nothing)),
+    ]) {
+      expect(() => richText(document, 1_000_000)).toThrow(TooLong);
     }
   });
 });

@@ -105,6 +105,32 @@ describe('Jira', () => {
     expect(found.kind === 'content' && found.content.byteLength).toBeGreaterThan(14 * 600_000);
   });
 
+  it('counts the names of authors, whose comments may say nothing', async () => {
+    server = await startJira();
+    server.add('Named', 'body', { comments: Array.from({ length: 30 }, () => ({ body: 'said' })) });
+    const source = await open();
+    const author = { displayName: 'n'.repeat(1_000) };
+    let pages = 0;
+    server.interfere((request, response) => {
+      const url = new URL(request.url ?? '', server.origin);
+      if (!url.pathname.endsWith('/comment')) return false;
+      pages += 1;
+      const comments = Array.from({ length: 100 }, () => ({
+        author,
+        body: null,
+        created: '2025-02-01T09:00:00.000+0000',
+      }));
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ comments, startAt: 0, total: 1_000_000 }));
+      return true;
+    });
+    expect(await source.fetch({ ref: '10001', ...firstTime, maxBytes: 250_000 }, brief())).toMatchObject({
+      kind: 'skipped',
+      code: 'too_large',
+    });
+    expect(pages).toBe(3);
+  });
+
   it('reads many issues with one request, and leaves those with more comments to requests of their own', async () => {
     server = await startJira();
     for (let at = 0; at < 40; at += 1) server.add(`n${at}`, `text ${at}`, { comments: [{ body: 'said' }] });
