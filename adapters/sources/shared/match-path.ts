@@ -8,6 +8,9 @@ export function matchesPath(pattern: readonly string[], segments: readonly strin
 }
 
 function matchesName(pattern: string, name: string): boolean {
+  if (!/[*?]/.test(pattern)) {
+    return pattern === name;
+  }
   return greedy(
     Array.from(pattern),
     Array.from(name),

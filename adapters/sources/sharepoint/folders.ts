@@ -4,8 +4,9 @@ import { maxPathLength, type DriveItem } from './wire.ts';
 
 /** More than SharePoint allows: names of a path have 400 characters together. */
 const maxDepth = 200;
-/** Characters of ids and names of the folders that are known. */
+/** Characters of the folders that are known, each of which has some more. */
 const maxKnown = 8_000_000;
+const charactersMore = 100;
 /** Requests for folders of the files of one page. */
 const maxRequests = 5_000;
 /** Folders that are asked for at once. */
@@ -75,6 +76,12 @@ export class Folders {
     );
   }
 
+  /** What is needed again is asked for. */
+  forget(): void {
+    this.#known.clear();
+    this.#characters = 0;
+  }
+
   /** The path of a folder, with a slash at its end; null: unknown. */
   async #pathOf(id: string, search: Search): Promise<string | null> {
     let path = '';
@@ -113,11 +120,11 @@ export class Folders {
 
   #add(id: string, folder: Folder): void {
     if (this.#characters > maxKnown) {
-      this.#known.clear();
-      this.#characters = 0;
+      this.forget();
     }
     this.#known.set(id, folder);
-    this.#characters += id.length + (folder.name?.length ?? 0);
+    this.#characters +=
+      id.length + (folder.name?.length ?? 0) + (folder.parent?.length ?? 0) + charactersMore;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
 import { JsonApi } from '../shared/json-api.ts';
@@ -59,9 +60,9 @@ export class GraphClient {
     return this.#api.get(`/drives/${id}?$select=${wire.driveFields}`, wire.drive, { signal });
   }
 
-  /** Null: it is not there. */
+  /** Null: it is not there, or not shown to this credential. */
   driveHome(id: string, signal: AbortSignal): Promise<wire.DriveHome | null> {
-    return this.#api.find(`/drives/${id}?$select=id,sharePointIds`, wire.driveHome, { signal });
+    return this.#shown(`/drives/${id}?$select=id,sharePointIds`, wire.driveHome, signal);
   }
 
   /** @param link of the page; null: everything is listed from its beginning */
@@ -83,10 +84,14 @@ export class GraphClient {
   }
 
   /** Null: it is not there, or not shown to this credential, which `confirm` tells from a refusal of everything. */
-  async item(driveId: string, id: string, signal: AbortSignal): Promise<wire.DriveItem | null> {
-    const path = `/drives/${driveId}/items/${id}?$select=${wire.itemFields}`;
+  item(driveId: string, id: string, signal: AbortSignal): Promise<wire.DriveItem | null> {
+    return this.#shown(`/drives/${driveId}/items/${id}?$select=${wire.itemFields}`, wire.item, signal);
+  }
+
+  /** Null also for what this credential may not see, which is no reason to renew it. */
+  async #shown<T>(path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T | null> {
     try {
-      return await this.#api.find(path, wire.item, { signal });
+      return await this.#api.find(path, schema, { signal });
     } catch (error) {
       if (error instanceof AccessDenied) {
         return null;

@@ -7,8 +7,8 @@ import type { GraphClient } from './graph-client.ts';
 import type { PageTimes } from './page-times.ts';
 import type { Drive, DriveItem } from './wire.ts';
 
-/** Files that are compared with patterns before other work of the process has its turn. */
-const filesOfTurn = 50;
+/** Milliseconds for which files are compared with patterns before other work of the process has its turn. */
+const turnMs = 10;
 
 export interface LibraryPage {
   documents: ListedDocument[];
@@ -56,15 +56,20 @@ export class Library {
       await this.#client.confirm(this.drive.id, signal);
     }
     const documents: ListedDocument[] = [];
-    for (const [index, item] of files.entries()) {
+    let turnAt = performance.now();
+    for (const item of files) {
       const path = paths.get(item.id);
       if (path !== undefined && this.#accepts(path)) {
         documents.push(toDocument(this.drive, item, path));
       }
-      if (index % filesOfTurn === filesOfTurn - 1) {
+      if (performance.now() - turnAt > turnMs) {
         await othersTurn();
         signal.throwIfAborted();
+        turnAt = performance.now();
       }
+    }
+    if (place.isLast) {
+      this.#folders.forget();
     }
     const listed = new Set(documents.map(({ ref }) => ref));
     const gone = [...last.values()]

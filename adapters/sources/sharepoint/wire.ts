@@ -6,8 +6,10 @@ export const maxLinkLength = 4_000;
 const link = z.string().min(1).max(maxLinkLength);
 /** Of a path below a library. SharePoint allows 400 characters for a path together with that of its library. */
 export const maxPathLength = 1_000;
-/** Null: longer than any path, and not held. */
-const name = z.string().transform((text) => (text.length > maxPathLength ? null : text));
+/** Null: longer than any path, or no name of a file, and not held. */
+const name = z
+  .string()
+  .transform((text) => (text.length > maxPathLength || text.includes('/') ? null : text));
 /** A facet: that it is there counts, whatever it holds. */
 const facet = z.object({}).nullish();
 

@@ -132,6 +132,18 @@ describe('libraries of SharePoint', () => {
     expect(await exists()).toBe(false);
   });
 
+  it('takes a library that is not shown any more as gone, which is no refusal of the credential', async () => {
+    server = await startSharepoint();
+    server.drive.put('a.md', 'alpha');
+    server.interfere((request, response) => {
+      if (!request.url?.includes('/drives/b!elsewhere')) return false;
+      response.writeHead(403, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { code: 'accessDenied' } }));
+      return true;
+    });
+    expect(await (await open()).exists('b!elsewhere/01X', brief())).toBe(false);
+  });
+
   it.each([
     ['another site', { siteId: '11111111-1370-44e7-a1f5-426573fda80a' }, false],
     ['a site that is not named', null, null],
