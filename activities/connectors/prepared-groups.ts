@@ -51,7 +51,13 @@ async function prepared(
   if (source.prepare === undefined || documents.length < 2) {
     return 0;
   }
-  await pace(1, signal);
+  try {
+    await pace(1, signal);
+  } catch {
+    // Too early for others: what the group itself needs is asked for when it begins.
+    signal.throwIfAborted();
+    return 0;
+  }
   return source.prepare(
     documents.map(({ ref }) => ref),
     signal,
