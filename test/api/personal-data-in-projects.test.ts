@@ -242,13 +242,13 @@ describe('the cost in database statements', () => {
   it('and the thread and its role where only that role shows values', async () => {
     const id = await begun(await begin(project));
     // In a transaction: the thread, the membership and the permissions of its role.
-    expect(await costOfRecheck(reader.apiKey, id)).toBe(8);
+    expect(await costOfRecheck(reader.apiKey, id)).toBe(7);
   });
 
   it('a response is shown in one transaction', async () => {
     const id = await answered(await begin(project));
     // The key, the response, the request, and a transaction: permissions as above, the mapping and its keys.
-    expect(await costOf(`/responses/${id}`, reader.apiKey)).toBe(11);
+    expect(await costOf(`/responses/${id}`, reader.apiKey)).toBe(10);
   });
 
   it('a page of responses costs the same, however many there are', async () => {
