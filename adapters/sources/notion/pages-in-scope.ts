@@ -1,5 +1,5 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
-import type { Answer } from '../shared/json-api.ts';
+import { clockOf } from '../shared/service-time.ts';
 import { Ancestors, type Standing } from './ancestors.ts';
 import type { NotionClient } from './notion-client.ts';
 import type { Patience } from './patience.ts';
@@ -56,7 +56,7 @@ export class PagesInScope {
     }
     return answer === null || standing === 'outside'
       ? null
-      : { page: answer.value as Page, readAtMs: clockOf(answer) };
+      : { page: answer.value as Page, readAtMs: clockOf(answer.headers) };
   }
 
   async #standingOf(page: AnyPage, patience: Patience, signal: AbortSignal): Promise<Standing> {
@@ -71,9 +71,4 @@ export class PagesInScope {
 
 export function isTrashed({ in_trash: isInTrash, archived }: AnyPage): boolean {
   return isInTrash === true || archived === true;
-}
-
-/** The time of a response, by the clock of the service. */
-export function clockOf({ headers }: Answer<unknown>): number {
-  return Date.parse(headers.get('date') ?? '') || Date.now();
 }

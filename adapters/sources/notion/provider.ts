@@ -9,11 +9,12 @@ import {
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { TooLong } from '../shared/json-api.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
+import { clockOf } from '../shared/service-time.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { readVersionOf, toDocument, toMarkdown, versionOf } from './document.ts';
 import { beginState, readState, toCheckpoint, type ListingState } from './listing-state.ts';
 import { NotionClient } from './notion-client.ts';
-import { clockOf, isTrashed, PagesInScope } from './pages-in-scope.ts';
+import { isTrashed, PagesInScope } from './pages-in-scope.ts';
 import { Patience } from './patience.ts';
 import { readBlocks } from './read-blocks.ts';
 import { notionScope, type NotionScope } from './scope.ts';
@@ -114,7 +115,7 @@ class NotionSource implements Source {
 
   async #begin(checkpoint: string | null, signal: AbortSignal): Promise<ListingState> {
     const answer = await this.#client.user(signal);
-    const now = new Date(clockOf(answer)).toISOString();
+    const now = new Date(clockOf(answer.headers)).toISOString();
     return beginState(checkpoint, { user: answer.value.id, now, relistHours: this.#scope.relist_hours });
   }
 

@@ -1,8 +1,9 @@
-/**
- * The time of a response by the service's own clock, as ISO 8601, and no later than ours: changes until a time in the
- * future would never be listed. Without one, ours.
- */
+/** Milliseconds since the epoch at a response, by the service's own clock; without one, by ours. */
+export function clockOf(headers: Headers | undefined): number {
+  return Date.parse(headers?.get('date') ?? '') || Date.now();
+}
+
+/** The same as ISO 8601, and no later than ours: changes until a time in the future would never be listed. */
 export function serviceTime(headers: Headers | undefined): string {
-  const now = Date.now();
-  return new Date(Math.min(Date.parse(headers?.get('date') ?? '') || now, now)).toISOString();
+  return new Date(Math.min(clockOf(headers), Date.now())).toISOString();
 }

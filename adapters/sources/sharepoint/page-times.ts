@@ -1,4 +1,4 @@
-import { serviceTime } from '../shared/service-time.ts';
+import { clockOf, serviceTime } from '../shared/service-time.ts';
 
 /** When a page was answered, by two clocks: the service's and ours. */
 export interface PageTimes {
@@ -9,7 +9,6 @@ export interface PageTimes {
 }
 
 export function pageTimes(headers: Headers): PageTimes {
-  const now = Date.now();
-  const theirs = Date.parse(headers.get('date') ?? '') || now;
-  return { earlier: serviceTime(headers), later: new Date(Math.max(theirs, now)).toISOString() };
+  const later = Math.max(clockOf(headers), Date.now());
+  return { earlier: serviceTime(headers), later: new Date(later).toISOString() };
 }
