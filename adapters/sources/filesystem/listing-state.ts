@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { parseState } from '../shared/stored-text.ts';
 import { walkFolder, type Visited, type Walk } from './walk-folder.ts';
 
 const documentsPerPage = 500;
@@ -17,7 +17,7 @@ export class ListingState {
 
   constructor(start: Pick<Walk, 'root' | 'enters'> & { folder: readonly string[]; cursor: string | null }) {
     this.cursor = start.cursor;
-    const from = start.cursor === null ? null : parseCursor(start.cursor);
+    const from = start.cursor === null ? null : parseState(cursorSchema, start.cursor);
     this.truncated = from?.truncated ?? false;
     const onMissed = () => {
       this.truncated = true;
@@ -48,13 +48,5 @@ export class ListingState {
         return found;
       }
     }
-  }
-}
-
-function parseCursor(cursor: string): z.infer<typeof cursorSchema> {
-  try {
-    return cursorSchema.parse(JSON.parse(cursor));
-  } catch {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { parseState, parseStored } from '../shared/stored-text.ts';
 
 /** From when on changes of one repository are asked for, and the tag of an empty answer to that. */
 const since = z.object({ since: z.string().max(40), etag: z.string().max(200).nullable() });
@@ -45,7 +45,7 @@ export function beginState(
   relistHours: number,
   repositories: readonly string[],
 ): ListingState {
-  const before = text === null ? null : read(checkpoint, text);
+  const before = text === null ? null : parseStored(checkpoint, text);
   const age = before === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(before.whole);
   const isUsable =
     before !== null &&
@@ -62,17 +62,5 @@ export function beginState(
 }
 
 export function readState(text: string): ListingState {
-  const found = read(state, text);
-  if (found === null) {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
-  }
-  return found;
-}
-
-function read<T>(schema: z.ZodType<T>, text: string): T | null {
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
+  return parseState(state, text);
 }

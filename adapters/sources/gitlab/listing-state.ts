@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { parseState, parseStored } from '../shared/stored-text.ts';
 import type { GitlabScope } from './scope.ts';
 
 const checkpoint = z.object({
@@ -29,7 +29,7 @@ const marginMs = 60_000;
 
 /** How a listing begins: with the changes, where the checkpoint is of a recent listing of the same scope. */
 export function beginState(text: string | null, scope: GitlabScope): ListingState {
-  const before = text === null ? null : read(checkpoint, text);
+  const before = text === null ? null : parseStored(checkpoint, text);
   const age = before === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(before.whole);
   const isUsable = before?.scope === keyOf(scope) && age < scope.relist_hours * 3_600_000;
   return { began: '', kind: 0, paging: null, before: isUsable ? before : null };
@@ -41,21 +41,9 @@ export function endOf({ began, before }: ListingState, scope: GitlabScope): stri
 }
 
 export function readState(text: string): ListingState {
-  const found = read(state, text);
-  if (found === null) {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
-  }
-  return found;
+  return parseState(state, text);
 }
 
 function keyOf({ base_url: base, project, kinds, notes, confidential }: GitlabScope): string {
   return sha256(JSON.stringify([base, project, kinds, notes, confidential])).slice(0, 16);
-}
-
-function read<T>(schema: z.ZodType<T>, text: string): T | null {
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }

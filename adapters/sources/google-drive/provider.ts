@@ -12,6 +12,7 @@ import {
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { TooLong } from '../shared/json-api.ts';
 import { nextPlace, placeOf, type PagePlace } from '../shared/page-place.ts';
+import { parseState } from '../shared/stored-text.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { googleDriveConnection } from './connection.ts';
 import { DriveClient } from './drive-client.ts';
@@ -95,7 +96,7 @@ class GoogleDriveSource implements Source {
   /** Changes are asked for from before the first page on: nothing that changes meanwhile is missed. */
   async #everything(place: PagePlace, signal: AbortSignal): Promise<SourcePage> {
     const [start, token] =
-      place.at === null ? [await this.#client.startToken(signal), null] : wholeOf(place.at);
+      place.at === null ? [await this.#client.startToken(signal), null] : parseState(wholePlace, place.at);
     const page = await this.#client.files(token, signal);
     const found = page.files.filter(isDocument);
     const next = page.nextPageToken === undefined ? null : JSON.stringify([start, page.nextPageToken]);
@@ -158,13 +159,5 @@ class GoogleDriveSource implements Source {
       url: link !== undefined && /^https?:\/\//.test(link) ? link : null,
       ...(this.#scope.readers && { readers: await this.#client.readers(file, signal) }),
     };
-  }
-}
-
-function wholeOf(text: string): [start: string, token: string] {
-  try {
-    return wholePlace.parse(JSON.parse(text));
-  } catch (error) {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.', { cause: error });
   }
 }

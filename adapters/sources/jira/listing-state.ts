@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { parseState, parseStored } from '../shared/stored-text.ts';
 import type { JiraScope } from './scope.ts';
 
 const checkpoint = z.object({
@@ -35,7 +35,7 @@ const marginMs = 70 * 60_000;
 
 /** The checkpoint of a recent listing of the same scope; null: everything is listed. */
 export function usable(text: string | null, scope: JiraScope): Checkpoint | null {
-  const before = text === null ? null : read(checkpoint, text);
+  const before = text === null ? null : parseStored(checkpoint, text);
   const age = before === null ? Infinity : Date.now() - Date.parse(before.whole);
   // A listing of the future is of a clock that was wrong: nothing would be listed again until then.
   const isRecent = age >= 0 && age < scope.relist_hours * 3_600_000;
@@ -52,21 +52,9 @@ export function endOf({ began, whole }: Omit<ListingState, 'token'>, scope: Jira
 
 /** @throws SourceFailure `cursor_expired` */
 export function readState(text: string): ListingState {
-  const found = read(state, text);
-  if (found === null) {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
-  }
-  return found;
+  return parseState(state, text);
 }
 
 function keyOf({ base_url: base, projects, jql, comments, restricted }: JiraScope): string {
   return sha256(JSON.stringify([base, projects, jql, comments, restricted])).slice(0, 16);
-}
-
-function read<T>(schema: z.ZodType<T>, text: string): T | null {
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
+import { parseState } from '../shared/stored-text.ts';
 
 export const pageSize = 100;
 const maxUriBytes = 2_000;
@@ -73,10 +74,6 @@ export function fromCursor(text: string | null): Place {
   if (text === null) {
     return { cursor: null, offset: 0, listed: 0, answers: 0 };
   }
-  try {
-    const [cursor, offset, listed, answers] = place.parse(JSON.parse(text));
-    return { cursor, offset, listed, answers };
-  } catch (error) {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.', { cause: error });
-  }
+  const [cursor, offset, listed, answers] = parseState(place, text);
+  return { cursor, offset, listed, answers };
 }

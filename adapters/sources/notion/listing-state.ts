@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { parseState, parseStored } from '../shared/stored-text.ts';
 
 const checkpoint = z.object({
   /** Begin of the last listing, and of the last complete one, by the clock of the service. */
@@ -34,7 +34,7 @@ export function beginState(
   text: string | null,
   { user, now, relistHours }: { user: string; now: string; relistHours: number },
 ): ListingState {
-  const before = text === null ? null : read(checkpoint, text);
+  const before = text === null ? null : parseStored(checkpoint, text);
   const age = before === null ? Infinity : Date.parse(now) - Date.parse(before.whole);
   const first = { began: now, user, paging: null };
   // A listing of the future is of a clock that was wrong: changes until then would be missed.
@@ -51,17 +51,5 @@ export function toCheckpoint({ began, whole, user }: ListingState): string {
 }
 
 export function readState(text: string): ListingState {
-  const found = read(state, text);
-  if (found === null) {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
-  }
-  return found;
-}
-
-function read<T>(schema: z.ZodType<T>, text: string): T | null {
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
+  return parseState(state, text);
 }

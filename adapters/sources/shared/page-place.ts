@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { parseState } from './stored-text.ts';
 
 /** Where a page of a listing begins, and how much came before it. */
 export interface PagePlace {
@@ -19,12 +20,8 @@ export function placeOf(cursor: string | null): PagePlace {
   if (cursor === null) {
     return { at: null, listed: 0, pages: 0 };
   }
-  try {
-    const [at, listed, pages] = form.parse(JSON.parse(cursor));
-    return { at, listed, pages };
-  } catch (error) {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.', { cause: error });
-  }
+  const [at, listed, pages] = parseState(form, cursor);
+  return { at, listed, pages };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { parseStored } from '../shared/stored-text.ts';
 import { maxLibraries, type SharepointScope } from './scope.ts';
 import { maxLinkLength, type Drive } from './wire.ts';
 
@@ -45,7 +46,7 @@ export function beginState(
   text: string | null,
   { key, count, relistHours }: { key: string; count: number; relistHours: number },
 ): ListingState {
-  const before = text === null ? null : read(checkpoint, text);
+  const before = text === null ? null : parseStored(checkpoint, text);
   const age = before === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(before.whole);
   const isUsable =
     before?.key === key && before.links.length === count && age >= 0 && age < relistHours * 3_600_000;
@@ -56,7 +57,7 @@ export function beginState(
 
 /** @throws SourceFailure `cursor_expired`, also where the libraries are no longer the same */
 export function readState(text: string, key: string): ListingState {
-  const found = read(state, text);
+  const found = parseStored(state, text);
   if (found?.key !== key || found.at >= found.links.length) {
     throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
   }
@@ -66,12 +67,4 @@ export function readState(text: string, key: string): ListingState {
 /** @param ended time of the last page, by the clock that is ahead */
 export function endOf({ key, began, links, before }: ListingState, ended: string): string {
   return JSON.stringify({ key, whole: before?.whole ?? began, ended, links });
-}
-
-function read<T>(schema: z.ZodType<T>, text: string): T | null {
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }

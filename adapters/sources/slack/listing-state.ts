@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { parseState, parseStored } from '../shared/stored-text.ts';
 import type { Message } from './wire.ts';
 
 const state = z.object({
@@ -34,7 +34,7 @@ export function beginState(
   channels: readonly string[],
 ): ListingState {
   const now = Date.now() / 1_000;
-  const before = checkpoint === null ? null : read(checkpointForm, checkpoint);
+  const before = checkpoint === null ? null : parseStored(checkpointForm, checkpoint);
   const isUsable =
     before !== null &&
     now - before.whole < scope.relist_hours * 3_600 &&
@@ -56,11 +56,7 @@ export function toCheckpoint({ began, whole }: ListingState, channels: readonly 
 }
 
 export function readState(text: string): ListingState {
-  const found = read(state, text);
-  if (found === null) {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
-  }
-  return found;
+  return parseState(state, text);
 }
 
 /** The day with one more message, of which all that is shown counts. */
@@ -73,12 +69,4 @@ export function withMessage(
   const [hash, count] = day === null ? ['', 0] : [day.hash, day.count];
   const shown = JSON.stringify([hash, ts, text, user, edited?.ts, files]);
   return { name, hash: sha256(shown).slice(0, 32), count: count + 1 };
-}
-
-function read<T>(schema: z.ZodType<T>, text: string): T | null {
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }

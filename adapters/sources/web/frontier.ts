@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { parseState } from '../shared/stored-text.ts';
 import { SeenAddresses } from './seen-addresses.ts';
 
 /** Of addresses that wait; with the hashes of the seen ones, a cursor stays below a mebibyte. */
@@ -38,7 +38,7 @@ export class Frontier {
   truncated: boolean;
 
   constructor(maxPages: number, cursor: string | null) {
-    const state = cursor === null ? null : parse(cursor);
+    const state = cursor === null ? null : parseState(frontierSchema, cursor);
     this.#maxPages = maxPages;
     this.#queue = (state?.queue ?? []).map(([address, depth, hops, isCanonical]) => ({
       address,
@@ -107,13 +107,5 @@ export class Frontier {
       broken,
       truncated,
     });
-  }
-}
-
-function parse(cursor: string): z.infer<typeof frontierSchema> {
-  try {
-    return frontierSchema.parse(JSON.parse(cursor));
-  } catch {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { parseState } from '../shared/stored-text.ts';
 import { SeenAddresses } from './seen-addresses.ts';
 
 const maxSitemaps = 1_000;
@@ -33,7 +33,7 @@ export class SitemapState {
   #sitemaps: number;
 
   constructor(cursor: string | null) {
-    const state = cursor === null ? null : parse(cursor);
+    const state = cursor === null ? null : parseState(stateSchema, cursor);
     this.pending = state?.pending ?? [];
     this.current = state?.current ?? null;
     this.seen = new SeenAddresses(state?.seen);
@@ -71,13 +71,5 @@ export class SitemapState {
       pages,
       truncated,
     });
-  }
-}
-
-function parse(cursor: string): z.infer<typeof stateSchema> {
-  try {
-    return stateSchema.parse(JSON.parse(cursor));
-  } catch {
-    throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
   }
 }
