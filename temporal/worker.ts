@@ -76,13 +76,13 @@ import {
   watchOptions,
 } from './worker-options.ts';
 
-limitHeapGrowth();
 /**
  * Documents of connectors that begin in a second while turns of responses do; a quarter of it under pressure, and up to
  * the eightfold without.
  */
 const documentsPerSecond = 200;
 
+limitHeapGrowth();
 const config = parseWorkerConfig(process.env);
 const logger = createLogger('worker', config.LOG_LEVEL);
 armFailpointFrom(config.PLATFORM_FAILPOINT);

@@ -1,9 +1,8 @@
 import { performance } from 'node:perf_hooks';
+import { busyTimes } from './busy-times.ts';
 
 /** Share of its time that an event loop is at work, from which on others wait for it. */
 const busyFrom = 0.8;
-/** A shorter time says little: several callers share what was seen last. */
-const seenForMs = 500;
 
 export interface LoopSources {
   /** Of the event loop, between two counts or since its start. */
@@ -19,13 +18,10 @@ export function busyLoop(
     now: () => performance.now(),
   },
 ): () => boolean {
-  let seen = { count: utilization(), at: now(), isBusy: false };
-  return () => {
-    const at = now();
-    if (at - seen.at >= seenForMs) {
-      const count = utilization();
-      seen = { count, at, isBusy: utilization(count, seen.count).utilization >= busyFrom };
-    }
-    return seen.isBusy;
-  };
+  const look = busyTimes({
+    count: () => utilization(),
+    isBusy: (count, before) => utilization(count, before).utilization >= busyFrom,
+    now,
+  });
+  return () => look().isBusy;
 }

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { busyTimes } from './busy-times.ts';
 
 /** Share of its time that an event loop waits for a processor, from which on the machine counts as busy. */
 const busyFrom = 0.1;
 const nanosecondsPerMs = 1_000_000;
-/** A shorter time says little: several callers share what was seen last. */
-const seenForMs = 500;
 
 export interface PressureSources {
   /** The kernel's counts of the main thread. */
@@ -15,18 +14,18 @@ export interface PressureSources {
 
 /**
  * Whether the event loop of this process has lost much time of late, runnable but without a processor: it shares the
- * processors with PostgreSQL, Temporal and others. It costs nothing between two calls.
+ * processors with PostgreSQL, Temporal and others.
  * @returns null where the kernel does not count
  */
 export function processorPressure({ statistics, now }: PressureSources = ownSources): () => boolean | null {
-  let seen = { waitedMs: waitedMs(statistics()), at: now(), isBusy: false };
+  const look = busyTimes({
+    count: () => waitedMs(statistics()),
+    isBusy: (waited, before, elapsedMs) => (waited - before) / elapsedMs >= busyFrom,
+    now,
+  });
   return () => {
-    const at = now();
-    if (at - seen.at >= seenForMs) {
-      const waited = waitedMs(statistics());
-      seen = { waitedMs: waited, at, isBusy: (waited - seen.waitedMs) / (at - seen.at) >= busyFrom };
-    }
-    return Number.isNaN(seen.waitedMs) ? null : seen.isBusy;
+    const { count, isBusy } = look();
+    return Number.isNaN(count) ? null : isBusy;
   };
 }
 
