@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isRecentListing } from '../shared/recent-listing.ts';
 import { parseState, parseStored } from '../shared/stored-text.ts';
 
 /** From when on changes of one repository are asked for, and the tag of an empty answer to that. */
@@ -46,10 +47,9 @@ export function beginState(
   repositories: readonly string[],
 ): ListingState {
   const before = text === null ? null : parseStored(checkpoint, text);
-  const age = before === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(before.whole);
   const isUsable =
     before !== null &&
-    age < relistHours * 3_600_000 &&
+    isRecentListing(before.whole, relistHours) &&
     repositories.every((name) => before.of.some(([each]) => each === name));
   return {
     mode: isUsable ? 'changes' : 'everything',

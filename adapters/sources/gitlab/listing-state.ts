@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
+import { isRecentListing } from '../shared/recent-listing.ts';
 import { parseState, parseStored } from '../shared/stored-text.ts';
 import type { GitlabScope } from './scope.ts';
 
@@ -30,8 +31,7 @@ const marginMs = 60_000;
 /** How a listing begins: with the changes, where the checkpoint is of a recent listing of the same scope. */
 export function beginState(text: string | null, scope: GitlabScope): ListingState {
   const before = text === null ? null : parseStored(checkpoint, text);
-  const age = before === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(before.whole);
-  const isUsable = before?.scope === keyOf(scope) && age < scope.relist_hours * 3_600_000;
+  const isUsable = before?.scope === keyOf(scope) && isRecentListing(before.whole, scope.relist_hours);
   return { began: '', kind: 0, paging: null, before: isUsable ? before : null };
 }
 

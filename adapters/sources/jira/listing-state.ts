@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
+import { isRecentListing } from '../shared/recent-listing.ts';
 import { parseState, parseStored } from '../shared/stored-text.ts';
 import type { JiraScope } from './scope.ts';
 
@@ -36,10 +37,8 @@ const marginMs = 70 * 60_000;
 /** The checkpoint of a recent listing of the same scope; null: everything is listed. */
 export function usable(text: string | null, scope: JiraScope): Checkpoint | null {
   const before = text === null ? null : parseStored(checkpoint, text);
-  const age = before === null ? Infinity : Date.now() - Date.parse(before.whole);
-  // A listing of the future is of a clock that was wrong: nothing would be listed again until then.
-  const isRecent = age >= 0 && age < scope.relist_hours * 3_600_000;
-  return before !== null && isRecent && before.scope === keyOf(scope) ? before : null;
+  const isUsable = before?.scope === keyOf(scope) && isRecentListing(before.whole, scope.relist_hours);
+  return isUsable ? before : null;
 }
 
 export function sinceOf({ began }: Checkpoint): Date {

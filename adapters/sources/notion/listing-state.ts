@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isRecentListing } from '../shared/recent-listing.ts';
 import { parseState, parseStored } from '../shared/stored-text.ts';
 
 const checkpoint = z.object({
@@ -35,11 +36,8 @@ export function beginState(
   { user, now, relistHours }: { user: string; now: string; relistHours: number },
 ): ListingState {
   const before = text === null ? null : parseStored(checkpoint, text);
-  const age = before === null ? Infinity : Date.parse(now) - Date.parse(before.whole);
   const first = { began: now, user, paging: null };
-  // A listing of the future is of a clock that was wrong: changes until then would be missed.
-  const isRecent = age >= 0 && age < relistHours * 3_600_000;
-  if (before === null || before.user !== user || !isRecent) {
+  if (before?.user !== user || !isRecentListing(before.whole, relistHours, Date.parse(now))) {
     return { ...first, mode: 'everything', part: 'pages', whole: now, since: null };
   }
   const since = new Date(Date.parse(before.began) - marginMs).toISOString();

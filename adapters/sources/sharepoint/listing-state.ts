@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { isRecentListing } from '../shared/recent-listing.ts';
 import { parseStored } from '../shared/stored-text.ts';
 import { maxLibraries, type SharepointScope } from './scope.ts';
 import { maxLinkLength, type Drive } from './wire.ts';
@@ -47,9 +48,8 @@ export function beginState(
   { key, count, relistHours }: { key: string; count: number; relistHours: number },
 ): ListingState {
   const before = text === null ? null : parseStored(checkpoint, text);
-  const age = before === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(before.whole);
   const isUsable =
-    before?.key === key && before.links.length === count && age >= 0 && age < relistHours * 3_600_000;
+    before?.key === key && before.links.length === count && isRecentListing(before.whole, relistHours);
   return isUsable
     ? { key, began: '', at: 0, links: before.links, before: { whole: before.whole, ended: before.ended } }
     : { key, began: '', at: 0, links: Array<null>(count).fill(null), before: null };

@@ -6,6 +6,7 @@ import { startGithub, type GithubServer } from '../../support/sources/github-ser
 import { listAll, openSource } from '../../support/sources/open-source.ts';
 import { describeSource } from '../../support/sources/source-contract.ts';
 import { SourceModel } from '../../support/sources/source-model.ts';
+import { expectChangesWithWrongClock } from '../../support/sources/wrong-clock.ts';
 
 describeSource('issues of GitHub', {
   provider: githubProvider,
@@ -96,17 +97,7 @@ describe('GitHub', () => {
   it('lists changes where the clock of the service is wrong', async () => {
     server = await startGithub();
     server.age(server.add('a', 'text'), hourMs);
-    server.interfere(
-      (_request, response) => void response.setHeader('date', 'Fri, 01 Jan 2100 00:00:00 GMT'),
-    );
-    const model = new SourceModel();
-    const source = await open({ relist_hours: 24 });
-    await model.sync(source);
-    expect(model.checkpoint).not.toMatch(/2099-12|2100-01/);
-    server.interfere(null);
-    await server.put('a', 'other');
-    const { scope, documents } = await model.sync(source);
-    expect({ scope, documents: documents.length }).toEqual({ scope: 'changes', documents: 1 });
+    await expectChangesWithWrongClock(server, await open({ relist_hours: 24 }));
   });
 
   it('asks with a tag where nothing has changed, which costs nothing of the limit', async () => {

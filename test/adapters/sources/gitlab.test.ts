@@ -6,6 +6,7 @@ import { startGitlab, type GitlabServer } from '../../support/sources/gitlab-ser
 import { listAll, openSource } from '../../support/sources/open-source.ts';
 import { describeSource } from '../../support/sources/source-contract.ts';
 import { SourceModel } from '../../support/sources/source-model.ts';
+import { expectChangesWithWrongClock } from '../../support/sources/wrong-clock.ts';
 
 const nameBy = (pattern: RegExp) => (listed: string) => pattern.exec(listed)?.[1] ?? listed;
 describeSource('issues of GitLab', {
@@ -199,17 +200,7 @@ describe('GitLab', () => {
   it('lists changes where the clock of the service is wrong', async () => {
     server = await startGitlab();
     server.age(server.add('a', 'text'), hourMs);
-    server.interfere(
-      (_request, response) => void response.setHeader('date', 'Fri, 01 Jan 2100 00:00:00 GMT'),
-    );
-    const model = new SourceModel();
-    const source = await open({ relist_hours: 24 });
-    await model.sync(source);
-    expect(model.checkpoint).not.toMatch(/2099-12|2100-01/);
-    server.interfere(null);
-    await server.put('a', 'other');
-    const { scope, documents } = await model.sync(source);
-    expect({ scope, documents: documents.length }).toEqual({ scope: 'changes', documents: 1 });
+    await expectChangesWithWrongClock(server, await open({ relist_hours: 24 }));
   });
 
   it('reads the wiki whole in each run, and keeps its deleted pages until a complete listing', async () => {
