@@ -13,6 +13,7 @@ import { purgePassages } from './purge-passages.ts';
 import { purgeResponses } from './purge-responses.ts';
 import { purgeSignIns } from './purge-sign-ins.ts';
 import { purgeStaleRows } from './purge-stale-rows.ts';
+import { purgeSyncRuns } from './purge-sync-runs.ts';
 import { purgeThreads } from './purge-threads.ts';
 import { reconcileCalls } from './reconcile-calls.ts';
 import { reconciliation } from './reconciliation.ts';
@@ -52,6 +53,7 @@ export const sweeps = {
   purgeSignIns: { sweep: purgeSignIns, pace: 'sweep', budgetSeconds: 20 },
   purgeThreads: { sweep: purgeThreads, pace: 'sweep', budgetSeconds: 20 },
   purgeNotifications: { sweep: purgeNotifications, pace: 'sweep', budgetSeconds: 20 },
+  purgeSyncRuns: { sweep: purgeSyncRuns, pace: 'day', budgetSeconds: 20 },
   purgePassages: { sweep: purgePassages, pace: 'sweep', budgetSeconds: 20 },
   purgeEmbeddings: { sweep: purgeEmbeddings, pace: 'sweep', budgetSeconds: 20 },
   purgeContent: { sweep: purgeContent, pace: 'sweep', budgetSeconds: 20 },

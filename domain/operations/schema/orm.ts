@@ -31,6 +31,7 @@ import { Migration20261125190100 } from '#domain/operations/schema/migrations/sc
 import { Migration20261125191000 } from '#domain/operations/schema/migrations/tenant-deletion/Migration20261125191000.ts';
 import { Migration20261126031500 } from '#domain/operations/schema/migrations/scope-erasure/Migration20261126031500.ts';
 import { Migration20261126163000 } from '#domain/operations/schema/migrations/watches/Migration20261126163000.ts';
+import { Migration20261127013000 } from '#domain/operations/schema/migrations/sync-runs/Migration20261127013000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -65,6 +66,7 @@ export const migrationsList = [
   { name: 'Migration20261126022000', class: Migration20261126022000 },
   { name: 'Migration20261126031500', class: Migration20261126031500 },
   { name: 'Migration20261126163000', class: Migration20261126163000 },
+  { name: 'Migration20261127013000', class: Migration20261127013000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */
