@@ -2,10 +2,12 @@ import {
   ActivityFailure,
   ApplicationFailure,
   CancellationScope,
+  continueAsNew,
   isCancellation,
   proxyActivities,
   setCurrentDetails,
   sleep,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { syncErrorCodes, type SyncErrorCode } from '#domain/knowledge/connectors/sync-status.ts';
@@ -16,15 +18,24 @@ import type { FinishSyncInput, SyncConnectorEnd, SyncConnectorInput } from './me
 const source = proxyActivities<Activities>(sourceStep);
 const closingStep = proxyActivities<Activities>(closing);
 
+/** A longer history is slow to replay; the next execution goes on where this one stopped. */
+const maxEvents = 2_000;
+
 /** One run of a connector: what its source has is stored, what it has no longer is deleted. */
 export async function syncConnector(input: SyncConnectorInput): Promise<SyncConnectorEnd> {
   let end: Pick<FinishSyncInput, 'end' | 'errorCode'>;
   let cancellation: unknown = null;
+  let state: 'more' | 'done' | 'ended';
   try {
-    end = { end: (await synchronise(input)) ? 'done' : 'cancelled' };
+    state = await synchronise(input);
+    end = { end: state === 'done' ? 'done' : 'cancelled' };
   } catch (error) {
+    state = 'ended';
     cancellation = isCancellation(error) ? error : null;
     end = cancellation === null ? { end: 'failed', errorCode: codeOf(error) } : { end: 'cancelled' };
+  }
+  if (state === 'more') {
+    return continueAsNew<typeof syncConnector>(input);
   }
   const finished = await CancellationScope.nonCancellable(() =>
     closingStep.finishSync.executeWithOptions({ summary: `finish: ${end.end}` }, [{ ...input, ...end }]),
@@ -36,12 +47,13 @@ export async function syncConnector(input: SyncConnectorInput): Promise<SyncConn
   return conclude(finished);
 }
 
-/** @returns false when the run was ended from outside */
-async function synchronise(input: SyncConnectorInput): Promise<boolean> {
+/** @returns `ended` when the run was ended from outside, `more` when the history is long */
+async function synchronise(input: SyncConnectorInput): Promise<'more' | 'done' | 'ended'> {
   setCurrentDetails('Checking the source.');
   await source.checkSource.executeWithOptions({ summary: 'check the source' }, [input]);
-  if (!(await fetchAll(input))) {
-    return false;
+  const fetched = await fetchAll(input);
+  if (fetched !== 'listed') {
+    return fetched;
   }
   setCurrentDetails('Looking for documents that are gone at the source.');
   let after: string | null = null;
@@ -50,13 +62,19 @@ async function synchronise(input: SyncConnectorInput): Promise<boolean> {
       { ...input, after },
     ]);
     if (step.state !== 'more') {
-      return step.state === 'done';
+      return step.state;
     }
     after = step.after;
+    if (step.pauseMs !== undefined) {
+      await pauseFor(step.pauseMs, 'Looking for documents that are gone at the source.');
+    }
+    if (isLong()) {
+      return 'more';
+    }
   }
 }
 
-async function fetchAll(input: SyncConnectorInput): Promise<boolean> {
+async function fetchAll(input: SyncConnectorInput): Promise<'more' | 'listed' | 'ended'> {
   for (let slice = 1; ; slice += 1) {
     let step;
     try {
@@ -72,16 +90,27 @@ async function fetchAll(input: SyncConnectorInput): Promise<boolean> {
       continue;
     }
     if (step.state !== 'more') {
-      return step.state === 'listed';
+      return step.state;
     }
-    setCurrentDetails(`${step.recordsFetched} documents seen.`);
+    const progress = `${step.recordsFetched} documents seen.`;
+    setCurrentDetails(progress);
     if (step.pauseMs !== undefined) {
-      setCurrentDetails(
-        `${step.recordsFetched} documents seen. The source asks for a pause of ${Math.ceil(step.pauseMs / 1_000)} s.`,
-      );
-      await sleep(step.pauseMs);
+      await pauseFor(step.pauseMs, progress);
+    }
+    if (isLong()) {
+      return 'more';
     }
   }
+}
+
+async function pauseFor(ms: number, progress: string): Promise<void> {
+  setCurrentDetails(`${progress} The source asks for a pause of ${Math.ceil(ms / 1_000)} s.`);
+  await sleep(ms);
+}
+
+function isLong(): boolean {
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  return continueAsNewSuggested || historyLength >= maxEvents;
 }
 
 function codeOf(error: unknown): SyncErrorCode {
