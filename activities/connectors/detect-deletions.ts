@@ -3,16 +3,17 @@ import {
   deleteMissing,
   heldDeletions,
   missingDocuments,
+  noteUnasked,
+  type DeletingRun,
 } from '#domain/knowledge/synchronisation/delete-missing.ts';
 import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
 import type { DetectDeletionsInput, DetectDeletionsResult } from '#workflows/sync-connector/messages.ts';
-import { withSource, type OpenRun, type SourceDependencies } from './run-steps.ts';
+import { askWhetherGone } from './ask-whether-gone.ts';
+import { pauseOf, withSource, type OpenRun, type SourceDependencies } from './run-steps.ts';
 
 /** Documents of one transaction. */
 const batchSize = 200;
 const sliceMs = 60_000;
-/** Documents that are asked for at the same time. */
-const parallel = 4;
 
 /**
  * Deletes the documents that are gone at the source, unless there are so many that a person must confirm it. What only
@@ -34,12 +35,10 @@ async function detectSlice(
   signal: AbortSignal,
 ): Promise<DetectDeletionsResult> {
   const { deletions } = sources.find(open.connector.providerSlug)?.detects ?? { deletions: 'never' };
-  if (deletions === 'never') {
-    return { state: 'done', after: from };
-  }
+  const deleting: DeletingRun = { ...open, listsDeletions: deletions !== 'never' };
   const end = Date.now() + sliceMs;
   const isBegun = open.run.deleted > 0;
-  const held = isBegun ? 0 : await unitOfWork.inTenant(tenantId, (em) => heldDeletions(em, open));
+  const held = isBegun ? 0 : await unitOfWork.inTenant(tenantId, (em) => heldDeletions(em, deleting));
   if (held > 0) {
     await unitOfWork.inTenant(tenantId, async (em) => {
       const { run } = await findRunning(em, runId);
@@ -50,36 +49,25 @@ async function detectSlice(
   }
   for (let after = from ?? nilUuid; ;) {
     const missing = await unitOfWork.inTenant(tenantId, (em) =>
-      missingDocuments(em, open, { after, limit: batchSize }),
+      missingDocuments(em, deleting, { after, limit: batchSize }),
     );
-    const last = missing.at(-1);
-    if (last === undefined) {
+    if (missing.length === 0) {
       return { state: 'done', after };
     }
-    const gone: typeof missing = [];
-    for (let at = 0; at < missing.length; at += parallel) {
-      const group = missing.slice(at, at + parallel);
-      const answers = await Promise.all(
-        group.map(async (each) => each.isGone || (await isGone(open, each.ref, signal))),
-      );
-      signal.throwIfAborted();
-      gone.push(...group.filter((_, n) => answers[n]));
+    const asked = await askWhetherGone(open, missing, signal);
+    await unitOfWork.inTenant(tenantId, async (em) => {
+      if (asked.gone.length > 0) await deleteMissing(em, runId, asked.gone);
+      if (asked.unasked.length > 0) await noteUnasked(em, runId, asked.unasked);
+    });
+    const { stop } = asked;
+    if (stop !== null) {
+      // Progress begins the count of attempts again.
+      if (stop.code !== 'rate_limited' || asked.last === null) throw stop;
+      return { state: 'more', after: asked.last, pauseMs: pauseOf(stop) };
     }
-    if (gone.length > 0) {
-      await unitOfWork.inTenant(tenantId, (em) => deleteMissing(em, runId, gone));
-    }
-    after = last.id;
+    after = asked.last ?? after;
     if (Date.now() > end) {
       return { state: 'more', after };
     }
-  }
-}
-
-async function isGone({ source, pace }: OpenRun, ref: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    await pace(1, signal);
-    return !(await source.exists(ref, signal));
-  } catch {
-    return false;
   }
 }

@@ -8,7 +8,7 @@ import {
   ExtractorBusy,
   type DocumentExtractor,
 } from '#domain/knowledge/ingestion/document-extractor.ts';
-import type { KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
+import { isHeld, type KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
 import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
 import { pause, type OpenRun, type SourceDependencies } from './run-steps.ts';
 
@@ -51,7 +51,7 @@ function isUnchanged(
   known: KnownDocument,
 ): boolean {
   const isSame = version !== null && known.version === version && known.state !== 'failed';
-  return isSame && !isLost(known) && run.mode === 'incremental';
+  return isSame && !isLost(known) && !isHeld(known) && run.mode === 'incremental';
 }
 
 /** The document was deleted here, and not at its source. */
@@ -87,7 +87,11 @@ export async function fetchDocument(
         {
           ref: listed.ref,
           version:
-            known === null || isLost(known) || run.mode === 'full' || known.state === 'failed'
+            known === null ||
+            isLost(known) ||
+            isHeld(known) ||
+            run.mode === 'full' ||
+            known.state === 'failed'
               ? null
               : known.version,
           mediaType: listed.mediaType,
@@ -106,14 +110,12 @@ export async function fetchDocument(
         : { is: 'unchanged', listed, known, version: version ?? known.version };
     case 'gone':
       return { is: 'skipped', listed, known, version: null, code: 'gone' };
-    case 'skipped':
-      return {
-        is: 'skipped',
-        listed,
-        known,
-        version: fetched.version === undefined ? version : null,
-        code: fetched.code,
-      };
+    case 'skipped': {
+      const { code } = fetched;
+      // What is forbidden may be allowed again without another version.
+      const isFinal = fetched.version === undefined && code !== 'forbidden_by_source';
+      return { is: 'skipped', listed, known, version: isFinal ? version : null, code };
+    }
     case 'content':
       return read(work, { listed, known, fetched });
   }
@@ -162,7 +164,7 @@ async function read(
     return { is: 'skipped', listed, known, version, code: 'too_large' };
   }
   const contentHash = createHash('sha256').update(content).digest('hex');
-  if (known?.documentId != null && known.contentHash === contentHash && known.state === 'stored') {
+  if (known?.documentId != null && known.contentHash === contentHash) {
     return { is: 'unchanged', listed, known, version };
   }
   const mediaType = declaredType(fetched.mediaType ?? listed.mediaType ?? undefined, listed.name);

@@ -46,7 +46,7 @@ function endOf(run: SyncRun, end: FinishSyncInput['end'], errorCode: FinishSyncI
     return { status: 'failed', errorCode: 'source_unreachable', errorText };
   }
   if (run.deletesHeld > 0) {
-    const errorText = `${run.deletesHeld} documents are gone at the source: a run that confirms it deletes them.`;
+    const errorText = `${run.deletesHeld} documents are gone at the source, or cannot be read: a run that confirms it deletes them.`;
     return { status: 'completed_with_errors', errorCode: 'deletion_guard', errorText };
   }
   if (run.isTruncated) {

@@ -100,4 +100,18 @@ export const synchronisationDefects: readonly Defect[] = [
     test: watches,
     caughtBy: 'queues fewer runs while those that reports have begun change nothing',
   },
+  {
+    name: 'a checkpoint saved while deletions are held',
+    file: 'domain/knowledge/connectors/finish-run.ts',
+    replace: [['if (run.deletesHeld > 0 && !run.listsChanges) {', 'if (run.deletesHeld < 0) {']],
+    test: 'test/workflows/sync-connector.test.ts',
+    caughtBy: 'deletes on confirmation what only a listing of everything lacks',
+  },
+  {
+    name: 'documents that cannot be read any more left in place',
+    file: 'domain/knowledge/synchronisation/store-batch.ts',
+    replace: [["is_gone: outcome.is === 'skipped' && documentId !== null,", 'is_gone: false,']],
+    test: 'test/workflows/sync-connector.test.ts',
+    caughtBy: 'leaves out what cannot be read',
+  },
 ];

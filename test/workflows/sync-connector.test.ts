@@ -100,6 +100,64 @@ describe('a run of a connector', () => {
     expect(await space.contents()).toEqual({ 'd1.md': 'Document 1.' });
   });
 
+  it('deletes on confirmation what only a listing of everything lacks, though the next run would list changes', async () => {
+    const { source, space, sync } = await actors.connect(letters(40));
+    source.page = (_, checkpoint) => ({
+      documents: checkpoint === null ? [...source.documents.keys()].map((ref) => source.listed(ref)) : [],
+      gone: [],
+      next: null,
+      checkpoint: 'since then',
+      total: null,
+      scope: checkpoint === null ? 'everything' : 'changes',
+    });
+    await sync();
+    source.documents.clear();
+    source.put('d1', 'Document 1.', { version: '1' });
+    expect(await sync()).toMatchObject({ status: 'completed', deletesHeld: 0 });
+    expect(await sync({ mode: 'full' })).toMatchObject({ errorCode: 'deletion_guard', deletesHeld: 39 });
+    expect(await sync()).toMatchObject({ errorCode: 'deletion_guard', deletesHeld: 39 });
+    expect(await sync({ confirmDeletions: true })).toMatchObject({ status: 'completed', deleted: 39 });
+    expect(await space.contents()).toEqual({ 'd1.md': 'Document 1.' });
+  });
+
+  it.each(['gone', 'skipped'] as const)(
+    'holds documents that are listed and %s when they are fetched, as it holds deletions',
+    async (kind) => {
+      const { source, space, sync } = await actors.connect(letters(40));
+      await sync();
+      const fetch = source.fetch.bind(source);
+      const unreadable = () =>
+        Promise.resolve(kind === 'gone' ? { kind } : { kind, code: 'forbidden_by_source' as const });
+      source.fetch = unreadable;
+      const listedAgain = (version: string) =>
+        source.documents.forEach((each, ref) => source.put(ref, each.text, { version }));
+      listedAgain('2');
+      const held = {
+        status: 'completed_with_errors',
+        errorCode: 'deletion_guard',
+        deletesHeld: 40,
+        deleted: 0,
+      };
+      expect(await sync()).toMatchObject(held);
+      expect(await sync()).toMatchObject(held);
+      expect(Object.keys(await space.contents())).toHaveLength(40);
+
+      source.fetch = fetch;
+      expect(await sync()).toMatchObject({ status: 'completed', unchanged: 40, updated: 0, deletesHeld: 0 });
+      expect(await sync()).toMatchObject({ status: 'completed', unchanged: 40 });
+      expect(new Set((await space.documents()).map(({ state }) => state))).toEqual(new Set(['stored']));
+
+      source.fetch = unreadable;
+      listedAgain('3');
+      expect(await sync({ confirmDeletions: true })).toMatchObject({ status: 'completed', deleted: 40 });
+      expect(await space.contents()).toEqual({});
+      const left = (await space.documents()).map(({ state, errorCode }) => `${state} ${errorCode}`);
+      expect(new Set(left)).toEqual(new Set([`skipped ${kind === 'gone' ? 'gone' : 'forbidden_by_source'}`]));
+      source.fetch = fetch;
+      expect(await sync()).toMatchObject({ status: 'completed', added: 40 });
+    },
+  );
+
   it('keeps a document that the listing lacks and the source still has, or cannot be asked for', async () => {
     const { source, space, sync } = await actors.connect({ a: 'Alpha.', b: 'Beta.', c: 'Gamma.' });
     await sync();
@@ -119,6 +177,61 @@ describe('a run of a connector', () => {
     expect(await sync()).toMatchObject({ deleted: 0 });
     expect(new Set(source.take('exists'))).toEqual(new Set(['exists b', 'exists c']));
     expect(Object.keys(await space.contents())).toHaveLength(3);
+  });
+
+  it('lists everything again until each document that is missing could be asked for', async () => {
+    const { source, space, sync } = await actors.connect({ a: 'Alpha.', b: 'Beta.' });
+    source.page = (_, checkpoint) => ({
+      documents: checkpoint === null ? [...source.documents.keys()].map((ref) => source.listed(ref)) : [],
+      gone: [],
+      next: null,
+      checkpoint: 'since then',
+      total: null,
+      scope: checkpoint === null ? 'everything' : 'changes',
+    });
+    await sync();
+    source.documents.delete('b');
+    source.before = (request) => {
+      if (request === 'exists') throw new SourceFailure('source_invalid', 'The answer makes no sense.');
+    };
+    const run = await sync({ mode: 'full' });
+    expect(run).toMatchObject({ status: 'completed', deleted: 0 });
+    expect(run.errors).toMatchObject([{ ref: 'b', code: 'source_invalid' }]);
+    source.before = () => {};
+    expect(await sync()).toMatchObject({ status: 'completed', deleted: 1 });
+    expect(await space.contents()).toEqual({ 'a.md': 'Alpha.' });
+  });
+
+  it('obeys a pause that the source asks for between questions, and goes on behind those it has answered', async () => {
+    const { source, sync } = await actors.connect(letters(20));
+    await sync();
+    source.documents.clear();
+    let answered = 0;
+    let askedAt = 0;
+    source.before = (request) => {
+      if (request !== 'exists') return;
+      answered += 1;
+      if (answered === 10) {
+        askedAt = Date.now();
+        throw new SourceFailure('rate_limited', 'Later.', { retryAfterMs: 1_500 });
+      }
+      if (answered === 13) expect(Date.now() - askedAt).toBeGreaterThan(1_400);
+    };
+    expect(await sync()).toMatchObject({ status: 'completed', deleted: 20 });
+    // At most those beside the refused one were asked twice.
+    expect(source.take('exists').length).toBeLessThanOrEqual(24);
+  });
+
+  it('fails when the source refuses the credential between questions', async () => {
+    const { source, space, sync } = await actors.connect(letters(20));
+    await sync();
+    source.documents.clear();
+    source.before = (request) => {
+      if (request === 'exists') throw new SourceFailure('auth_failed', 'The credential is refused.');
+    };
+    expect(await sync()).toMatchObject({ status: 'failed', errorCode: 'auth_failed', deleted: 0 });
+    expect(source.take('exists').length).toBeLessThanOrEqual(4);
+    expect(Object.keys(await space.contents())).toHaveLength(20);
   });
 
   it('counts a document as failed that the source twice gives no answer for, and fetches it in the next run', async () => {

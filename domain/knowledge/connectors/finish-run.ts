@@ -95,8 +95,11 @@ function succeed(connector: Connector, run: SyncRun, now: Date): void {
   if (connector.status === 'pending') {
     connector.become('active');
   }
-  // A document that failed is listed again by the next run.
-  if (run.isListed && !run.isTruncated && run.failed === 0) {
+  if (run.deletesHeld > 0 && !run.listsChanges) {
+    // Only another listing of everything shows what is missing once more.
+    connector.checkpoint = null;
+  } else if (run.isListed && !run.isTruncated && run.failed === 0) {
+    // A document that failed is listed again by the next run.
     connector.checkpoint = run.cursorTo ?? null;
   }
 }

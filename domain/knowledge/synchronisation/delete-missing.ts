@@ -2,42 +2,51 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { forgetDocuments } from './forget-documents.ts';
 import { lockRunning, type RunningRun } from './running-run.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
+import { maxSyncErrors, type SyncError } from '#domain/knowledge/connectors/sync-status.ts';
 
-/** A document that the source says to be deleted, or that a whole listing lacks. */
+/** A document that the source says to be deleted, that a whole listing lacks, or that cannot be read any more. */
 export interface MissingDocument {
   id: string;
   ref: string;
   documentId: string | null;
   /** The source itself says so: it need not be asked once more. */
   isGone: boolean;
+  /** What it has become is skipped: the document goes, and the reason stays. */
+  isUnreadable: boolean;
 }
 
 /** More deletions than both are held back until a person confirms them. */
 const guard = { documents: 20, share: 0.25 };
 
 /** Only a listing that was complete shows what is missing. */
-const missing = `tenant_id = ? and connector_id = ? and listing < ? and (is_gone or ?)`;
+const missing = `tenant_id = ? and connector_id = ? and (is_gone or (listing < ? and ?))`;
 
-function placesOf({ connector, run }: RunningRun): unknown[] {
-  const isWhole = run.isListed && !run.isTruncated && !run.listsChanges;
+/** A running run of a connector whose provider lists everything that exists, or does not. */
+export interface DeletingRun extends RunningRun {
+  listsDeletions: boolean;
+}
+
+function placesOf({ connector, run, listsDeletions }: DeletingRun): unknown[] {
+  const isWhole = listsDeletions && run.isListed && !run.isTruncated && !run.listsChanges;
   return [connector.tenantId, connector.id, run.listing, isWhole];
 }
 
 /** The missing documents behind `after`, in the order of their ids. */
 export function missingDocuments(
   em: EntityManager,
-  running: RunningRun,
+  running: DeletingRun,
   { after, limit }: { after: string; limit: number },
 ): Promise<MissingDocument[]> {
   return em.execute<MissingDocument[]>(
-    `select id, ref, document_id as "documentId", is_gone as "isGone" from source_documents
-     where ${missing} and id > ? order by id limit ?`,
+    `select id, ref, document_id as "documentId", is_gone as "isGone",
+       state = 'skipped' and document_id is not null as "isUnreadable"
+     from source_documents where ${missing} and id > ? order by id limit ?`,
     [...placesOf(running), after, limit],
   );
 }
 
 /** The number of deletions that the guard holds back; 0: they may be applied. */
-export async function heldDeletions(em: EntityManager, running: RunningRun): Promise<number> {
+export async function heldDeletions(em: EntityManager, running: DeletingRun): Promise<number> {
   if (running.run.confirmDeletions) {
     return 0;
   }
@@ -50,9 +59,7 @@ export async function heldDeletions(em: EntityManager, running: RunningRun): Pro
   return count > Math.max(guard.documents, known * guard.share) ? count : 0;
 }
 
-/**
- * Deletes documents that are gone at the source: no later search finds them. @throws RunEnded
- */
+/** Deletes documents that are gone at the source, or cannot be read there: no later search finds them. @throws RunEnded */
 export async function deleteMissing(
   em: EntityManager,
   runId: string,
@@ -65,11 +72,32 @@ export async function deleteMissing(
     tenantId,
     documents.flatMap(({ documentId }) => documentId ?? []),
   );
-  await em.execute(
-    `delete from source_documents where tenant_id = ? and id in (select jsonb_array_elements_text(?::jsonb)::uuid)`,
-    [tenantId, JSON.stringify(documents.map(({ id }) => id))],
-  );
+  const idsOf = (isUnreadable: boolean) =>
+    JSON.stringify(documents.filter((each) => each.isUnreadable === isUnreadable).map(({ id }) => id));
+  const given = `tenant_id = ? and id in (select jsonb_array_elements_text(?::jsonb)::uuid)`;
+  await em.execute(`delete from source_documents where ${given}`, [tenantId, idsOf(false)]);
+  await em.execute(`update source_documents set is_gone = false where ${given}`, [tenantId, idsOf(true)]);
   run.updatedAt = new Date();
   await em.flush();
   return run;
+}
+
+/**
+ * Notes documents that a whole listing lacks and that the source could not be asked for: they stay, and the next run
+ * lists everything again. Repeating it changes nothing. @throws RunEnded
+ */
+export async function noteUnasked(
+  em: EntityManager,
+  runId: string,
+  unasked: readonly Pick<SyncError, 'ref' | 'code'>[],
+): Promise<void> {
+  const { run } = await lockRunning(em, runId);
+  run.cursorTo = null;
+  const isNoted = new Set(run.errors.map(({ ref }) => ref));
+  const message = 'The listing lacks it, and the source could not be asked for it.';
+  const errors = unasked
+    .map(({ ref, code }) => ({ ref: ref.slice(0, 300).toWellFormed(), code, message }))
+    .filter(({ ref }) => !isNoted.has(ref));
+  run.errors = [...run.errors, ...errors].slice(0, maxSyncErrors);
+  await em.flush();
 }

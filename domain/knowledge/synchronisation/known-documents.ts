@@ -15,6 +15,11 @@ export interface KnownDocument {
   listing: number;
 }
 
+/** What it has become cannot be read, and the guard holds back that it leaves the collection. */
+export function isHeld({ state, documentId }: KnownDocument): boolean {
+  return state === 'skipped' && documentId !== null;
+}
+
 /** The known ones among the references of a page. */
 export async function knownDocuments(
   em: EntityManager,

@@ -10,6 +10,7 @@ export function saysNothingNew(outcome: Outcome): outcome is Unchanged {
   const { listed, known, version } = outcome;
   return (
     version === known.version &&
+    (known.documentId === null || known.state === 'stored') &&
     listed.name === known.name &&
     listed.url === known.url &&
     (listed.byteSize ?? known.byteSize) === known.byteSize

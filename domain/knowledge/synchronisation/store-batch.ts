@@ -3,7 +3,6 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import { markSeen, saysNothingNew } from './mark-seen.ts';
 import { expectWithin } from '#domain/knowledge/connectors/expect-within.ts';
-import { forgetDocuments } from './forget-documents.ts';
 import type { Outcome } from './outcome.ts';
 import { lockRunning, type RunningRun } from './running-run.ts';
 import { storeDocuments } from './store-documents.ts';
@@ -58,12 +57,7 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
     outcomes.filter((outcome): outcome is Extract<Outcome, { is: Is }> => outcome.is === is);
   const [stored, skipped, failed, unchanged] = [by('stored'), by('skipped'), by('failed'), by('unchanged')];
   const documentIds = await storeDocuments(em, connector, stored);
-  await forgetDocuments(
-    em,
-    connector.tenantId,
-    skipped.flatMap(({ known }) => known?.documentId ?? []),
-  );
-  await updateListed(em, connector, [...unchanged, ...failed]);
+  await updateListed(em, connector, [...unchanged, ...failed, ...skipped]);
   await saveRows(em, { connector, run }, outcomes, documentIds);
   run.recordsFetched += marked + outcomes.length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;
@@ -118,32 +112,34 @@ async function saveRows(
   }
   const rows = outcomes.map((outcome) => {
     const { listed, known } = outcome;
-    const isKept = outcome.is === 'unchanged' || outcome.is === 'failed';
+    const documentId = documentIds.get(listed.ref) ?? known?.documentId ?? null;
+    const state = outcome.is === 'unchanged' ? outcome.known.state : outcome.is;
     return {
       id: known?.id ?? newId(),
       ref: listed.ref,
-      document_id: documentIds.get(listed.ref) ?? (isKept ? (known?.documentId ?? null) : null),
+      document_id: documentId,
       name: listed.name,
       url: listed.url,
       version: outcome.is === 'failed' ? null : outcome.version,
-      content_hash:
-        outcome.is === 'stored' ? outcome.read.contentHash : isKept ? (known?.contentHash ?? null) : null,
+      content_hash: outcome.is === 'stored' ? outcome.read.contentHash : (known?.contentHash ?? null),
       byte_size: outcome.is === 'stored' ? outcome.read.content.byteLength : listed.byteSize,
-      state: outcome.is === 'unchanged' ? outcome.known.state : outcome.is,
+      state: outcome.is === 'unchanged' && documentId !== null ? 'stored' : state,
       error_code: 'code' in outcome ? outcome.code : null,
+      // The document leaves the collection with the deletions, which the guard may hold back.
+      is_gone: outcome.is === 'skipped' && documentId !== null,
     };
   });
   await em.execute(
     `insert into source_documents as s
-       (tenant_id, id, connector_id, ref, document_id, name, url, version, content_hash, byte_size, state, error_code, listing)
-     select ?, r.id, ?, r.ref, r.document_id, r.name, r.url, r.version, r.content_hash, r.byte_size, r.state, r.error_code, ?
+       (tenant_id, id, connector_id, ref, document_id, name, url, version, content_hash, byte_size, state, error_code, is_gone, listing)
+     select ?, r.id, ?, r.ref, r.document_id, r.name, r.url, r.version, r.content_hash, r.byte_size, r.state, r.error_code, r.is_gone, ?
      from jsonb_to_recordset(?::jsonb) as r(id uuid, ref text, document_id uuid, name text, url text, version text,
-       content_hash text, byte_size bigint, state text, error_code text)
+       content_hash text, byte_size bigint, state text, error_code text, is_gone boolean)
      on conflict (tenant_id, connector_id, ref) do update set
        document_id = excluded.document_id, name = excluded.name, url = excluded.url, version = excluded.version,
        content_hash = excluded.content_hash, byte_size = coalesce(excluded.byte_size, s.byte_size),
        state = excluded.state, error_code = case when excluded.state = s.state and excluded.error_code is null then s.error_code else excluded.error_code end,
-       listing = excluded.listing, is_gone = false, updated_at = now()`,
+       listing = excluded.listing, is_gone = excluded.is_gone, updated_at = now()`,
     [tenantId, connectorId, listing, JSON.stringify(rows)],
   );
 }

@@ -13,8 +13,13 @@ const outcomeOf = (fetched: Fetched) => {
 
 describe('a document that is skipped', () => {
   it('is so until its version changes, or is tried again where the source says so', async () => {
-    const skipped = { kind: 'skipped', code: 'forbidden_by_source' } as const;
+    const skipped = { kind: 'skipped', code: 'too_large' } as const;
     expect(await outcomeOf(skipped)).toMatchObject({ is: 'skipped', version: '1' });
     expect(await outcomeOf({ ...skipped, version: null })).toMatchObject({ is: 'skipped', version: null });
+  });
+
+  it('is tried again when it is forbidden, since a permission comes without another version', async () => {
+    const forbidden = { kind: 'skipped', code: 'forbidden_by_source' } as const;
+    expect(await outcomeOf(forbidden)).toMatchObject({ is: 'skipped', version: null });
   });
 });

@@ -1,0 +1,64 @@
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { MissingDocument } from '#domain/knowledge/synchronisation/delete-missing.ts';
+import type { SyncError } from '#domain/knowledge/connectors/sync-status.ts';
+import type { OpenRun } from './run-steps.ts';
+
+/** Documents that are asked for at the same time. */
+const parallel = 4;
+/** After so many documents in a row without an answer, the source is checked. */
+const maxSilent = 5;
+/** Failures that concern the source as a whole: the documents behind would meet them, too. */
+const stops = new Set(['auth_failed', 'rate_limited', 'quota_exceeded']);
+
+export interface Asked {
+  gone: MissingDocument[];
+  /** What could not be asked for: it stays. */
+  unasked: Pick<SyncError, 'ref' | 'code'>[];
+  /** Id of the last document before which all were looked at; null: none was. */
+  last: string | null;
+  /** Why the others were not looked at; null: all were. */
+  stop: SourceFailure | null;
+}
+
+/** Asks the source for documents that its listing lacks. @throws SourceFailure when it answers nothing, the signal's reason */
+export async function askWhetherGone(
+  { source, pace }: Pick<OpenRun, 'source' | 'pace'>,
+  missing: readonly MissingDocument[],
+  signal: AbortSignal,
+): Promise<Asked> {
+  const asked: Asked = { gone: [], unasked: [], last: null, stop: null };
+  let silent = 0;
+  const ask = async (each: MissingDocument): Promise<void> => {
+    if (each.isGone) {
+      asked.gone.push(each);
+      return;
+    }
+    try {
+      await pace(1, signal);
+      if (!(await source.exists(each.ref, signal))) asked.gone.push(each);
+      silent = 0;
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = error instanceof SourceFailure ? error : null;
+      if (failure !== null && stops.has(failure.code)) {
+        asked.stop ??= failure;
+        return;
+      }
+      asked.unasked.push({ ref: each.ref, code: failure?.code ?? 'internal_error' });
+      silent += 1;
+    }
+  };
+  for (let at = 0; at < missing.length && asked.stop === null; at += parallel) {
+    const group = missing.slice(at, at + parallel);
+    await Promise.all(group.map(ask));
+    if (asked.stop === null) {
+      asked.last = group.at(-1)?.id ?? asked.last;
+    }
+    if (silent >= maxSilent) {
+      await pace(1, signal);
+      await source.check(signal);
+      silent = 0;
+    }
+  }
+  return asked;
+}
