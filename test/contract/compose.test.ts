@@ -187,7 +187,9 @@ describe('the environment in docker-compose.yml', () => {
     const blanks = [...example.matchAll(/^(\w+)=$/gm)].map(([, name]) => name!);
     const optional = [...example.matchAll(/^#(\w+)=/gm)].map(([, name]) => name!);
     expect([...required].toSorted()).toEqual(blanks.toSorted());
-    const forwarded = Object.entries(services['worker']!.environment!).filter(([, value]) => value === null);
+    const forwarded = ['api', 'worker'].flatMap((name) =>
+      Object.entries(services[name]!.environment!).filter(([, value]) => value === null),
+    );
     const defaulted = variables.filter((each) => !each.required).map(({ name }) => name);
     expect(optional.toSorted()).toEqual(
       [...new Set([...defaulted, ...forwarded.map(([name]) => name)])].toSorted(),
@@ -231,6 +233,45 @@ describe('the environment in docker-compose.yml', () => {
   test('hands vendor keys to the worker where the host has them', () => {
     expect(environmentOf(services['worker']!, { ...env, OPENAI_API_KEY: 'k' })['OPENAI_API_KEY']).toBe('k');
     expect(given('worker')).not.toHaveProperty('OPENAI_API_KEY');
+  });
+
+  test('hands retention, and the names of further keys, to the process that reads them', () => {
+    const set = {
+      ...env,
+      RESPONSE_RETENTION_SECONDS: '60',
+      DELETION_GRACE_SECONDS: '0',
+      EVENT_RETENTION_DAYS: '30',
+      MODEL_CREDENTIALS: 'ROUTER_KEY@https://router.example',
+    };
+    expect(parseGatewayConfig(environmentOf(services['api']!, set))).toMatchObject({
+      RESPONSE_RETENTION_SECONDS: 60,
+      DELETION_GRACE_SECONDS: 0,
+    });
+    expect(parseWorkerConfig(environmentOf(services['worker']!, set))).toMatchObject({
+      EVENT_RETENTION_DAYS: 30,
+      MODEL_CREDENTIALS: ['ROUTER_KEY@https://router.example'],
+    });
+  });
+
+  test('is completed by the override of docs/operating.md, in services that exist', () => {
+    const [, block = ''] = /^```yaml\n(services:\n[^`]+)^```$/m.exec(read('docs/operating.md')) ?? [];
+    const override = parse(block, { merge: true }) as Pick<typeof file, 'services'>;
+    expect(Object.keys(override.services)).toEqual(['api', 'worker']);
+    const completed = Object.entries(override.services).map(([name, more]) => ({
+      ...services[name]!,
+      environment: { ...services[name]!.environment, ...more.environment },
+      volumes: [...(services[name]!.volumes ?? []), ...(more.volumes ?? [])],
+    }));
+    const [api, worker] = completed;
+    expect(compileSchema()({ ...file, services: { ...services, api, worker } })).toBe(true);
+    const roots = [
+      parseGatewayConfig(environmentOf(api!, env)).CONNECTOR_ROOTS,
+      parseWorkerConfig(environmentOf(worker!, env)).CONNECTOR_ROOTS,
+    ];
+    expect(roots[0]!.length).toBeGreaterThan(0);
+    expect(roots[1]).toEqual(roots[0]);
+    const mounted = completed.map(({ volumes }) => volumes.map((volume) => volume.split(':')[1]));
+    for (const root of roots[0]!) for (const paths of mounted) expect(paths).toContain(root.split('=')[1]);
   });
 });
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { readUpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
 import { claimDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
+import { sweeps, type Pace } from '#domain/operations/maintenance/sweeps.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { connect } from '../support/tables.ts';
 import { createWorld } from '../support/world.ts';
@@ -14,6 +15,30 @@ beforeAll(async () => {
 afterAll(() => database?.drop());
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+/** What the rules alert on. */
+const expressions = [...read('deploy/prometheus/alerts.yaml').matchAll(/expr: '?(.*?)'?$/gm)].map(
+  ([, expr]) => expr!,
+);
+
+/** Seconds without a success after which a sweep of each pace is late. */
+const lateAfter: Record<Pace, number> = {
+  sweep: 600,
+  seal: 600,
+  hour: 10_800,
+  anchor: 10_800,
+  day: 180_000,
+};
+
+/** The limits that the rules set for a sweep. */
+function limitsOf(sweep: string): number[] {
+  return expressions.flatMap((expr) => {
+    const [, operator, names = '', seconds] =
+      /^sweep_age_seconds\{sweep(=~?|!~)"([\w|]+)"\} > (\d+)$/.exec(expr) ?? [];
+    const applies = names.split('|').includes(sweep) === (operator !== '!~');
+    return seconds !== undefined && applies ? [Number(seconds)] : [];
+  });
+}
 
 /** Prometheus text of a process that has counted one of each. */
 async function scrapeAll(): Promise<string> {
@@ -42,20 +67,17 @@ it('names every metric in the documentation, and alerts on no other', async () =
   const section = read('docs/operating.md').split('## Which metrics are there?')[1]!.split('\n## ')[0]!;
   const documented = [...section.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!);
   expect(documented.toSorted()).toEqual(exposed.toSorted());
-  const expressions = [...read('deploy/prometheus/alerts.yaml').matchAll(/expr: '?(.*?)'?$/gm)].map(
-    ([, expr]) => expr!,
-  );
   const alerted = expressions.flatMap((expr) => expr.match(/\b[a-z]+(_[a-z]+)+\b/g) ?? []);
   expect(alerted.length).toBeGreaterThanOrEqual(expressions.length);
   expect(alerted.filter((name) => !exposed.includes(name))).toEqual([]);
-  for (const expr of expressions.map((text) => text.replaceAll("'", ''))) {
-    expect(section).toContain(
-      expr
-        .replace(/\{sweep=.*?\} > \d+/, '')
-        .trim()
-        .slice(0, 24),
-    );
-  }
+  for (const expr of expressions) expect(section).toContain(`\`${expr}\``);
+});
+
+it('alerts on each sweep after the time that fits its pace, by one rule', () => {
+  const entries = Object.entries(sweeps);
+  expect(Object.fromEntries(entries.map(([name]) => [name, limitsOf(name)]))).toEqual(
+    Object.fromEntries(entries.map(([name, { pace }]) => [name, [lateAfter[pace]]])),
+  );
 });
 
 it('tells no age of a sweep that an upgrade has removed', async () => {

@@ -40,7 +40,7 @@ export interface Recovery {
   slow: string[];
 }
 
-/** A lost heartbeat is detected after 2.5 s at most; a much longer delay has another cause as well. */
+/** A lost heartbeat is detected after 3.5 s at most; a longer delay has another cause as well. */
 const slowMs = 4_000;
 
 const recoveryMs = 6_000;

@@ -119,7 +119,7 @@ export async function adminCredentialRoutes(instance: FastifyInstance): Promise<
         operationId: 'deleteTenantCredential',
         summary: 'Delete a credential of the whole tenant',
         description:
-          'A credential that a tool server or a model uses is not deleted: 409 `credential_in_use`.',
+          'A credential that a tool server, a model or a connector uses is not deleted: 409 `credential_in_use`.',
         params: contract.credentialParams,
         response: { 200: deleted, ...errorResponses },
       },

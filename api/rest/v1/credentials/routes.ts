@@ -121,7 +121,8 @@ export async function credentialRoutes(instance: FastifyInstance): Promise<void>
         tags,
         operationId: 'deleteCredential',
         summary: 'Delete a credential of a space',
-        description: 'A credential that a tool server uses is not deleted: 409 `credential_in_use`.',
+        description:
+          'A credential that a tool server or a connector uses is not deleted: 409 `credential_in_use`.',
         params: contract.spaceCredentialParams,
         response: { 200: deleted, ...errorResponses },
       },
