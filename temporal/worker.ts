@@ -29,6 +29,7 @@ import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAi } from '#adapters/models/openai.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
+import { anyPressure } from '#adapters/process/any-pressure.ts';
 import { busyLoop } from '#adapters/process/busy-loop.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { limitHeapGrowth } from '#adapters/process/limit-heap-growth.ts';
@@ -122,7 +123,6 @@ const dispatcher = createDispatcher(relayDependencies);
 const unitOfWork = new UnitOfWork(orm, sendAfterCommit(dispatcher));
 const shares = new AnswerShares();
 const pressure = processorPressure();
-const loopIsBusy = busyLoop();
 const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded: metrics.answerCutOff };
 const openStored = (use: CredentialUse) =>
   unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use));
@@ -175,7 +175,7 @@ const activities = createActivities({
   bulk: new BulkTurns({
     rate: new AdaptiveRate({
       perSecond: documentsPerSecond,
-      pressure: () => loopIsBusy() || pressure(),
+      pressure: anyPressure(busyLoop(), pressure),
       isDemandPaced: true,
     }),
     isNeeded: () => pace.isUsed(),
