@@ -178,7 +178,8 @@ const activities = createActivities({
       pressure: anyPressure(busyLoop(), pressure),
       isDemandPaced: true,
     }),
-    isNeeded: () => pace.isUsed(),
+    // A turn or a tool call of a response within the last seconds.
+    isContended: () => pace.isUsed(),
   }),
   extractor: createTextExtractor(),
   sources,

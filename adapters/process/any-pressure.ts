@@ -1,5 +1,5 @@
 /** Whether there is too little processor time; null: unknown. */
-export type Pressure = () => boolean | null;
+type Pressure = () => boolean | null;
 
 /**
  * Pressure of any of several kinds. A kind that is unknown says nothing: what the others see decides, and a rate that

@@ -109,9 +109,9 @@ it('counts a document that has not changed once when two attempts mark it, and s
 
 it('has a turn for each document that is fetched, and needs none for those that have not changed', async () => {
   let turns = 0;
-  const isNeeded = () => (turns += 1) < 0;
+  const isContended = () => (turns += 1) < 0;
   const rate = new AdaptiveRate({ perSecond: 1, pressure: () => null });
-  const { source, attempt, next } = await begun(120, { bulk: new BulkTurns({ rate, isNeeded }) });
+  const { source, attempt, next } = await begun(120, { bulk: new BulkTurns({ rate, isContended }) });
   await attempt();
   expect(turns).toBe(120);
   await next();
