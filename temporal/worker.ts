@@ -68,14 +68,9 @@ import { createInspector } from './inspector.ts';
 import { opaqueFailures } from './interceptors/opaque-failures.ts';
 import { Polling } from './polling.ts';
 import { sdkLogger } from './sdk-logger.ts';
+import { upkeepOptions } from './upkeep-options.ts';
 import { startUpkeep } from './upkeep.ts';
-import {
-  batchOptions,
-  interactiveOptions,
-  synchronisationOptions,
-  upkeepOptions,
-  watchOptions,
-} from './worker-options.ts';
+import { batchOptions, interactiveOptions, synchronisationOptions, watchOptions } from './worker-options.ts';
 
 /**
  * Documents of connectors that begin in a second while turns of responses do; a quarter of it under pressure, and up to
