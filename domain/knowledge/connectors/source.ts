@@ -111,8 +111,8 @@ export interface Source {
   fetch(input: FetchInput, signal: AbortSignal): Promise<Fetched>;
   /**
    * Documents that are fetched next, while those of the call before are fetched: a source that can read several with
-   * one request does so, within bounds of its own, and keeps them until the next call but one. What it could not read,
-   * `fetch` reads.
+   * one request does so, within bounds of its own, and keeps them until they are fetched, at most until the next call
+   * but one. What it has not, `fetch` reads.
    * @returns how many documents need no request of their own any more
    */
   prepare?(refs: readonly string[], signal: AbortSignal): Promise<number>;
