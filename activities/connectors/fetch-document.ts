@@ -111,7 +111,7 @@ export async function fetchDocument(
         is: 'skipped',
         listed,
         known,
-        version: fetched.version === undefined ? version : null,
+        version: fetched.retry === true ? null : version,
         code: fetched.code,
       };
     case 'content':

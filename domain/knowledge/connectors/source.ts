@@ -71,8 +71,8 @@ export type Fetched =
   | {
       kind: 'skipped';
       code: SkipCode;
-      /** Null: the reason may end without another version, and each listing tries again. Omitted: the listed version. */
-      version?: null;
+      /** The reason may end without another version: each listing tries again. */
+      retry?: true;
     };
 
 export type SkipCode = 'too_large' | 'unsupported_format' | 'not_a_document' | 'forbidden_by_source';
