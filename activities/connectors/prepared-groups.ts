@@ -1,4 +1,4 @@
-import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
+import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
 import type { KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
 import { isFetched, type FetchWork } from './fetch-document.ts';
 
@@ -23,11 +23,11 @@ export async function* preparedGroups(
   const stopped = new AbortController();
   const reading = reader(work, known, AbortSignal.any([work.signal, stopped.signal]));
   const groupAt = (from: number) => documents.slice(from, from + atOnce);
-  let next: Promise<number> = reading.now(groupAt(0));
+  let next: Promise<number | null> = reading.now(groupAt(0));
   try {
     for (let from = 0; from < documents.length; from += atOnce) {
       const some = groupAt(from);
-      const requests = await next;
+      const requests = (await next) ?? (await reading.now(some));
       next = reading.ahead(groupAt(from + atOnce));
       next.catch(() => undefined);
       yield { some, requests };
@@ -58,17 +58,19 @@ function reader(work: FetchWork, known: ReadonlyMap<string, KnownDocument>, sign
       await pace(1, signal);
       return read(refs);
     },
-    ahead: async (some: readonly ListedDocument[]): Promise<number> => {
+    /** Null: the requests of others come first, and the group asks again when it begins. */
+    ahead: async (some: readonly ListedDocument[]): Promise<number | null> => {
       const refs = refsOf(some);
       if (!isJoint(refs)) {
         return refs.length;
       }
       try {
         await pace(1, signal);
-      } catch {
-        // Too early for others: what the group itself needs is asked for when it begins.
-        signal.throwIfAborted();
-        return refs.length;
+      } catch (error) {
+        if (error instanceof SourceFailure && error.code === 'rate_limited') {
+          return null;
+        }
+        throw error;
       }
       return read(refs);
     },

@@ -193,6 +193,36 @@ it('ends the reading of the next documents when those before fail', async () => 
   expect(ended).toEqual([true]);
 });
 
+it('has documents read together when they begin, where it was too early to read them ahead', async () => {
+  const { source, space, attempt } = await begun(250);
+  const { tenantId } = space.ids;
+  const prepared: number[] = [];
+  let moved = '';
+  source.prepare = async (refs) => {
+    prepared.push(refs.length);
+    // Longer than a step waits.
+    if (prepared.length === 1) moved = await moveHost(tenantId, 60);
+    return refs.length;
+  };
+  let fetched = 0;
+  source.before = async (request) => {
+    if (request !== 'fetch' || (fetched += 1) !== 100) return;
+    await expect.poll(() => nextAt(tenantId)).not.toBe(moved);
+    await moveHost(tenantId, -1);
+  };
+  await attempt();
+  expect(prepared).toEqual([100, 100, 50]);
+  expect(await space.contents()).toEqual(all(250));
+});
+
+async function nextAt(tenantId: string): Promise<string> {
+  const { rows } = await shared.admin.query<{ at: string }>(
+    'select next_at::text as at from source_hosts where tenant_id = $1',
+    [tenantId],
+  );
+  return rows[0]!.at;
+}
+
 it('takes no requests of the host for documents that are left out by their size', async () => {
   const { source, space, attempt } = await begun(600);
   for (const ref of source.documents.keys()) source.put(ref, 'x', { byteSize: 1_073_741_824 });
