@@ -47,11 +47,3 @@ export const watchOptions = {
   maxHeartbeatThrottleInterval: '10s',
   defaultHeartbeatThrottleInterval: '10s',
 } satisfies Partial<WorkerOptions>;
-
-/** A slot for each sweep, so that no sweep waits for another; all share few connections of their own. */
-export const upkeepOptions = {
-  maxConcurrentActivityTaskExecutions: 20,
-  maxConcurrentWorkflowTaskExecutions: 4,
-  maxConcurrentActivityTaskPolls: 1,
-  maxConcurrentWorkflowTaskPolls: 2,
-} satisfies Partial<WorkerOptions>;

@@ -29,6 +29,7 @@ import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAi } from '#adapters/models/openai.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
+import { anyPressure } from '#adapters/process/any-pressure.ts';
 import { busyLoop } from '#adapters/process/busy-loop.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { limitHeapGrowth } from '#adapters/process/limit-heap-growth.ts';
@@ -67,14 +68,9 @@ import { createInspector } from './inspector.ts';
 import { opaqueFailures } from './interceptors/opaque-failures.ts';
 import { Polling } from './polling.ts';
 import { sdkLogger } from './sdk-logger.ts';
+import { upkeepOptions } from './upkeep-options.ts';
 import { startUpkeep } from './upkeep.ts';
-import {
-  batchOptions,
-  interactiveOptions,
-  synchronisationOptions,
-  upkeepOptions,
-  watchOptions,
-} from './worker-options.ts';
+import { batchOptions, interactiveOptions, synchronisationOptions, watchOptions } from './worker-options.ts';
 
 /**
  * Documents of connectors that begin in a second while turns of responses do; a quarter of it under pressure, and up to
@@ -122,7 +118,6 @@ const dispatcher = createDispatcher(relayDependencies);
 const unitOfWork = new UnitOfWork(orm, sendAfterCommit(dispatcher));
 const shares = new AnswerShares();
 const pressure = processorPressure();
-const loopIsBusy = busyLoop();
 const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded: metrics.answerCutOff };
 const openStored = (use: CredentialUse) =>
   unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use));
@@ -175,10 +170,11 @@ const activities = createActivities({
   bulk: new BulkTurns({
     rate: new AdaptiveRate({
       perSecond: documentsPerSecond,
-      pressure: () => loopIsBusy() || pressure(),
+      pressure: anyPressure(busyLoop(), pressure),
       isDemandPaced: true,
     }),
-    isNeeded: () => pace.isUsed(),
+    // A turn or a tool call of a response within the last seconds.
+    isContended: () => pace.isUsed(),
   }),
   extractor: createTextExtractor(),
   sources,

@@ -112,9 +112,8 @@ export async function fetchDocument(
       return { is: 'skipped', listed, known, version: null, code: 'gone' };
     case 'skipped': {
       const { code } = fetched;
-      // What is forbidden may be allowed again without another version.
-      const isFinal = fetched.version === undefined && code !== 'forbidden_by_source';
-      return { is: 'skipped', listed, known, version: isFinal ? version : null, code };
+      // A permission comes without another version.
+      return { is: 'skipped', listed, known, version: code === 'forbidden_by_source' ? null : version, code };
     }
     case 'content':
       return read(work, { listed, known, fetched });

@@ -1,6 +1,7 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import type { ToolReply } from '#domain/capabilities/tools/tool-server.ts';
+import type { SecretRemover } from '../egress/secret-remover.ts';
 import { readResult, toRecord } from './tool-result.ts';
 import type { Wire } from './watched-fetch.ts';
 
@@ -10,7 +11,7 @@ const asksForInput =
   'The tool asks for more input, which nobody can give it here; it has not come to its end.';
 
 /** Converts the raw result of the server. Null: the tool is still running, or the result type is unknown. */
-function replyOf(written: unknown): ToolReply | null {
+function replyOf(written: unknown, remover: SecretRemover): ToolReply | null {
   const result = toRecord(written);
   const { resultType = 'complete' } = result;
   if (resultType === 'input_required') {
@@ -19,7 +20,7 @@ function replyOf(written: unknown): ToolReply | null {
   if (resultType !== 'complete') {
     return null;
   }
-  const { text, media } = readResult(result);
+  const { text, media } = readResult(result, remover);
   return result['isError'] === true
     ? { kind: 'failed', error: 'mcp_tool_execution_error', code: 0, text }
     : { kind: 'succeeded', text, ...(media.length === 0 ? {} : { media }) };
@@ -31,14 +32,17 @@ export function replyIn({
   wire,
   lastResult,
   endedSilently,
+  remover,
 }: {
   failure: unknown;
   wire: Wire;
   lastResult: unknown;
   endedSilently: boolean;
+  /** Of the credential that was sent: media that hold it are left out; the caller cleans the text. */
+  remover: SecretRemover;
 }): ToolReply | null {
   if (lastResult !== undefined) {
-    return replyOf(lastResult);
+    return replyOf(lastResult, remover);
   }
   if (wire.exceeded?.isLate === false && wire.answering !== null) {
     return wire.answering === 'result'

@@ -319,7 +319,7 @@ async function listTools(client: Client, options: { signal: AbortSignal; timeout
 }
 
 async function callTool(
-  { client, transport, call: wire }: Session,
+  { client, transport, call: wire, remover }: Session,
   { call, tool, signal }: { call: OutgoingCall; tool: Tool; signal: AbortSignal },
 ): Promise<ToolReply> {
   // The client would treat a result that does not fit this schema as a failure, although the tool has done its work.
@@ -345,7 +345,7 @@ async function callTool(
       (error: unknown) => error,
     );
   const { lastResult, endedSilently } = transport;
-  const reply = replyIn({ failure, wire, lastResult, endedSilently });
+  const reply = replyIn({ failure, wire, lastResult, endedSilently, remover });
   if (reply === null) {
     throw toServerFailure(failure, wire);
   }

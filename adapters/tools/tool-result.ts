@@ -1,5 +1,6 @@
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import type { ToolMedia } from '#domain/capabilities/tools/tool-server.ts';
+import type { SecretRemover } from '../egress/secret-remover.ts';
 import { ResultMedia } from './result-media.ts';
 
 /**
@@ -7,9 +8,12 @@ import { ResultMedia } from './result-media.ts';
  * images and sounds for models that accept them. The tool has done its work by then, so malformed content never
  * invalidates the result.
  */
-export function readResult(result: Record<string, unknown>): { text: string; media: ToolMedia[] } {
+export function readResult(
+  result: Record<string, unknown>,
+  remover: SecretRemover,
+): { text: string; media: ToolMedia[] } {
   const content = Array.isArray(result['content']) ? result['content'].map(toRecord) : [];
-  const media = new ResultMedia();
+  const media = new ResultMedia(remover);
   const parts = content.map((part) => partText(part, media));
   const structured = result['structuredContent'];
   const hasText = content.some((part) => part['type'] === 'text' && part['text'] !== '');

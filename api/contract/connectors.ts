@@ -164,6 +164,10 @@ export const sourceDocumentRecord = z
     byte_size: count.nullable(),
     state: z.enum(sourceDocumentStates),
     error_code: z.string().nullable().meta({ description: 'Why it is `skipped` or `failed`.' }),
+    version: z.string().nullable().meta({
+      description:
+        'At the source, such as an ETag, as last seen; null: unknown, or the next run fetches it again.',
+    }),
     created_at: timestamp,
     updated_at: timestamp,
   })

@@ -94,6 +94,7 @@ export function presentSourceDocument(document: SourceDocument): z.infer<typeof 
     byte_size: document.byteSize ?? null,
     state: document.state,
     error_code: document.errorCode ?? null,
+    version: document.version ?? null,
     created_at: document.createdAt.toISOString(),
     updated_at: document.updatedAt.toISOString(),
   };

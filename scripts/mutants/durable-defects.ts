@@ -50,9 +50,7 @@ export const durableDefects: readonly Defect[] = [
   {
     name: 'statements after a refused begin',
     file: 'domain/foundation/persistence/joined-begin.ts',
-    replace: [
-      ['return this.#beginning !== null && answersByPromise(args)', 'return answersByPromise([() => 0])'],
-    ],
+    replace: [['        this.#refusal = { reason };\n', '']],
     test: 'test/domain/foundation/persistence/joined-begin.test.ts',
     caughtBy: 'runs no statement after a refused begin',
   },

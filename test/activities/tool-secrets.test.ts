@@ -19,6 +19,9 @@ import { noMetrics } from '../support/no-metrics.ts';
 const secret = 'sk-operators-7f3e9b-wombat';
 const base64 = Buffer.from(`user ${secret}`).toString('base64');
 
+/** A valid beginning, after which the secret is aligned as in `base64`. */
+const image = (text: string) => Buffer.from(`\x89PNG\r\n\x1A\n\0${text}`, 'latin1').toString('base64');
+
 /** Each tool's way of echoing the credential that it received. */
 const echoes: Record<string, (sent: string) => object> = {
   said: (sent) => ({ content: [{ type: 'text', text: `You sent ${sent}.` }] }),
@@ -30,7 +33,7 @@ const echoes: Record<string, (sent: string) => object> = {
   linked: (sent) => ({
     content: [
       { type: 'resource_link', name: 'x', uri: `https://a.example/?k=${encodeURIComponent(sent)}` },
-      { type: 'image', mimeType: `image/${sent}`, data: base64 },
+      { type: 'image', mimeType: `image/${sent}`, data: image(`user ${secret}`) },
       { type: 'resource', resource: { uri: 'x:y', text: Buffer.from(sent).toString('hex') } },
     ],
   }),
@@ -45,7 +48,7 @@ let server: OddToolServer;
 let gateway: ToolServerGateway;
 
 beforeAll(async () => {
-  engine = await openEngine();
+  engine = await openEngine({ inputModalities: ['text', 'image'] });
   server = await startOddToolServer({
     ...Object.fromEntries(Object.entries(echoes).map(([name, echo]) => [name, { answer: answer(echo) }])),
     refused: {

@@ -435,6 +435,21 @@ describe('a run', () => {
   });
 });
 
+it('shows each document of the source with its state, error and version there', async () => {
+  const id = await created();
+  await admin.query(
+    `insert into source_documents (tenant_id, id, connector_id, ref, name, version, state, error_code, listing)
+     values ($1, uuidv7(), $2, 'a', 'a.md', '"etag-1"', 'skipped', 'too_large', 1),
+            ($1, uuidv7(), $2, 'b', 'b.md', null, 'failed', 'source_unreachable', 1)`,
+    [here.tenantId, id],
+  );
+  const { body } = await send('GET', `/${id}/documents`);
+  expect(body.data).toMatchObject([
+    { ref: 'b', state: 'failed', error_code: 'source_unreachable', version: null },
+    { ref: 'a', state: 'skipped', error_code: 'too_large', version: '"etag-1"' },
+  ]);
+});
+
 describe('a deletion', () => {
   it('answers 202 with the record, cancels the queued run, and repeating it changes nothing', async () => {
     const id = await created();

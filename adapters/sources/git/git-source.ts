@@ -95,13 +95,14 @@ export class GitSource implements Source {
     try {
       const files = await this.#files(commit, signal);
       const wanted = refs.map((ref) => files.find(ref)).filter((file) => file?.kind !== submoduleKind);
-      const ids = [...new Set(wanted.flatMap((file) => file?.id ?? []))];
+      const all = wanted.flatMap((file) => file?.id ?? []);
+      const ids = [...new Set(all)];
       if (ids.length < 2) return 0;
       const format = await this.#client.format(signal);
       const blobs = await readBlobs(this.#client.blobPack(ids, signal), format);
-      this.#prepared.add(blobs);
+      this.#prepared.add(blobs, all);
       this.#hasLargeFiles = blobs.size * 2 < ids.length;
-      return wanted.filter((file) => file !== null && blobs.has(file.id)).length;
+      return all.filter((id) => blobs.has(id)).length;
     } catch {
       // Reading them one by one says what is wrong.
       signal.throwIfAborted();
@@ -155,7 +156,7 @@ export class GitSource implements Source {
     if (file === null) return { kind: 'gone' };
     if (file.id === version) return { kind: 'unchanged' };
     if (file.kind === submoduleKind) return { kind: 'skipped', code: 'not_a_document' };
-    const content = this.#prepared.get(file.id) ?? (await this.#readAlone(file.id, maxBytes, signal));
+    const content = this.#prepared.take(file.id) ?? (await this.#readAlone(file.id, maxBytes, signal));
     if (content === null || content.byteLength > maxBytes) return { kind: 'skipped', code: 'too_large' };
     return isLfsPointer(content)
       ? { kind: 'skipped', code: 'not_a_document' }

@@ -62,7 +62,7 @@ export class IssueReader {
     signal: AbortSignal,
   ): Promise<Fetched> {
     try {
-      const prepared = this.#prepared.get(ref);
+      const prepared = this.#prepared.take(ref);
       const found = prepared === undefined ? await this.#issue(ref, signal) : null;
       const issue = prepared?.issue ?? found;
       if (issue === null || !accepts(issue)) {

@@ -94,7 +94,7 @@ class SharepointSource implements Source {
     if (answer.kind === 'refused') {
       await this.#client.confirm(found.driveId, signal);
       // A policy for downloads is lifted without a change of the file.
-      return { kind: 'skipped', code: 'forbidden_by_source', version: null };
+      return { kind: 'skipped', code: 'forbidden_by_source' };
     }
     return answer.kind === 'gone' ? { kind: 'gone' } : { kind: 'skipped', code: 'too_large' };
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
+import { isRecentListing } from '../shared/recent-listing.ts';
 import { parseState, parseStored } from '../shared/stored-text.ts';
 import type { Message } from './wire.ts';
 
@@ -37,7 +38,9 @@ export function beginState(
   const before = checkpoint === null ? null : parseStored(checkpointForm, checkpoint);
   const isUsable =
     before !== null &&
-    now - before.whole < scope.relist_hours * 3_600 &&
+    isRecentListing(before.whole * 1_000, scope.relist_hours) &&
+    // Of a clock that was wrong: the days until then would be left out.
+    before.began <= now &&
     channels.every((id) => before.channels.includes(id));
   const first = dayStart(now - scope.history_days * daySeconds);
   return {

@@ -131,6 +131,7 @@ export function addConnectors(program: Command): void {
             name: (row) => row.name,
             state: (row) => row.state,
             why: (row) => row.error_code,
+            version: (row) => row.version,
             bytes: (row) => row.byte_size,
             changed: (row) => row.updated_at,
           }),

@@ -6,12 +6,12 @@ const roundMs = 50;
 export interface BulkTurnsOptions {
   /** Units of bulk work of the whole process. */
   rate: AdaptiveRate;
-  /** Whether somebody waits for other work of the process. */
-  isNeeded: () => boolean;
+  /** Whether the process has begun other work of late, which goes before. */
+  isContended: () => boolean;
 }
 
 /**
- * Bulk work gives way: while somebody waits for other work of the process, its units begin at a rate that adapts to the
+ * Bulk work gives way: while the process has begun other work of late, its units begin at a rate that adapts to the
  * machine, and tenants take turns. Otherwise each begins at once.
  */
 export class BulkTurns {
@@ -35,7 +35,7 @@ export class BulkTurns {
 
   /** Takes one of the round's units. */
   #mayBegin(): boolean {
-    if (!this.#options.isNeeded()) {
+    if (!this.#options.isContended()) {
       return true;
     }
     const now = performance.now();

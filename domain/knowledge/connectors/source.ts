@@ -68,13 +68,9 @@ export type Fetched =
   | { kind: 'unchanged' }
   | { kind: 'gone' }
   /** Not a document, or more than `maxBytes`: recorded with its reason, and no failure. */
-  | {
-      kind: 'skipped';
-      code: SkipCode;
-      /** Null: the reason may end without another version, and each listing tries again. Omitted: the listed version. */
-      version?: null;
-    };
+  | { kind: 'skipped'; code: SkipCode };
 
+/** What is forbidden is tried again by each listing, everything else when its version is another one. */
 export type SkipCode = 'too_large' | 'unsupported_format' | 'not_a_document' | 'forbidden_by_source';
 
 /** A group of the source and the addresses (lower case) of its members. */
@@ -111,8 +107,8 @@ export interface Source {
   fetch(input: FetchInput, signal: AbortSignal): Promise<Fetched>;
   /**
    * Documents that are fetched next, while those of the call before are fetched: a source that can read several with
-   * one request does so, within bounds of its own, and keeps them until the next call but one. What it could not read,
-   * `fetch` reads.
+   * one request does so, within bounds of its own, and keeps them until they are fetched, at most until the next call
+   * but one. What it has not, `fetch` reads.
    * @returns how many documents need no request of their own any more
    */
   prepare?(refs: readonly string[], signal: AbortSignal): Promise<number>;

@@ -27,7 +27,7 @@ export interface PlannedSweep {
   sweep: Sweep;
   pace: Pace;
   /**
-   * After so many seconds a round ends, so that other sweeps get its slot; the next round continues where it stopped.
+   * After so many seconds a round ends, so that others get the connections; the next round continues where it stopped.
    */
   budgetSeconds: number;
 }

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fetchPages } from '#activities/connectors/fetch-pages.ts';
 import { finishSync } from '#activities/connectors/finish-sync.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
 import { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 import { ConnectorSpace, testProviders } from '#test/support/sources/connector-space.ts';
@@ -109,9 +111,9 @@ it('counts a document that has not changed once when two attempts mark it, and s
 
 it('has a turn for each document that is fetched, and needs none for those that have not changed', async () => {
   let turns = 0;
-  const isNeeded = () => (turns += 1) < 0;
+  const isContended = () => (turns += 1) < 0;
   const rate = new AdaptiveRate({ perSecond: 1, pressure: () => null });
-  const { source, attempt, next } = await begun(120, { bulk: new BulkTurns({ rate, isNeeded }) });
+  const { source, attempt, next } = await begun(120, { bulk: new BulkTurns({ rate, isContended }) });
   await attempt();
   expect(turns).toBe(120);
   await next();
@@ -144,6 +146,82 @@ it('has the source read the next documents while it stores some, and waits for i
   expect(open).toBe(0);
   expect(await space.contents()).toEqual(all(250));
 });
+
+/** Moves the time of the next request to the host of a source. */
+async function moveHost(tenantId: string, seconds: number): Promise<string> {
+  const { rows } = await shared.admin.query<{ at: string }>(
+    `update source_hosts set next_at = clock_timestamp() + make_interval(secs => $2) where tenant_id = $1
+     returning next_at::text as at`,
+    [tenantId, seconds],
+  );
+  return rows[0]!.at;
+}
+
+it('sends no request ahead after the source has asked for a pause', async () => {
+  const { source, space, attempt } = await begun(250);
+  let prepared = 0;
+  source.prepare = async (refs) => {
+    prepared += 1;
+    await moveHost(space.ids.tenantId, 3);
+    return refs.length;
+  };
+  source.before = (request) => {
+    if (request === 'fetch') throw new SourceFailure('rate_limited', 'Later.', { retryAfterMs: 60_000 });
+  };
+  await expect(attempt()).rejects.toMatchObject({ type: 'rate_limited' });
+  expect(prepared).toBe(1);
+});
+
+it('ends the reading of the next documents when those before fail', async () => {
+  const { source, attempt } = await begun(250);
+  const ended: boolean[] = [];
+  const ahead = Promise.withResolvers<void>();
+  source.prepare = async (refs, signal) => {
+    if (refs.includes('d0')) return refs.length;
+    ahead.resolve();
+    await sleep(3_000, undefined, { signal }).catch(() => undefined);
+    ended.push(signal.aborted);
+    signal.throwIfAborted();
+    return refs.length;
+  };
+  source.before = async (request) => {
+    if (request !== 'fetch') return;
+    await ahead.promise;
+    throw new SourceFailure('auth_failed', 'The credential has expired.');
+  };
+  await expect(attempt()).rejects.toMatchObject({ type: 'auth_failed' });
+  expect(ended).toEqual([true]);
+});
+
+it('has documents read together when they begin, where it was too early to read them ahead', async () => {
+  const { source, space, attempt } = await begun(250);
+  const { tenantId } = space.ids;
+  const prepared: number[] = [];
+  let moved = '';
+  source.prepare = async (refs) => {
+    prepared.push(refs.length);
+    // Longer than a step waits.
+    if (prepared.length === 1) moved = await moveHost(tenantId, 60);
+    return refs.length;
+  };
+  let fetched = 0;
+  source.before = async (request) => {
+    if (request !== 'fetch' || (fetched += 1) !== 100) return;
+    await expect.poll(() => nextAt(tenantId)).not.toBe(moved);
+    await moveHost(tenantId, -1);
+  };
+  await attempt();
+  expect(prepared).toEqual([100, 100, 50]);
+  expect(await space.contents()).toEqual(all(250));
+});
+
+async function nextAt(tenantId: string): Promise<string> {
+  const { rows } = await shared.admin.query<{ at: string }>(
+    'select next_at::text as at from source_hosts where tenant_id = $1',
+    [tenantId],
+  );
+  return rows[0]!.at;
+}
 
 it('takes no requests of the host for documents that are left out by their size', async () => {
   const { source, space, attempt } = await begun(600);

@@ -60,6 +60,18 @@ test('files of one call are kept while those of the next are read', async () => 
   expect((await readAll(source, refs.slice(0, 20), from)).requests).toBe(20);
 });
 
+test('what was read with others is dropped when the last file with its content has taken it', async () => {
+  const same = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`${n}.md`, `text ${n % 3}`]));
+  const { server: from, source, refs } = await serve(same);
+  expect(await source.prepare?.(refs.slice(0, 8), soon())).toBe(8);
+  // With the same contents.
+  expect(await source.prepare?.(refs.slice(8), soon())).toBe(4);
+  const { contents, requests } = await readAll(source, refs, from);
+  expect(contents).toEqual(same);
+  expect(requests).toBe(0);
+  expect(await readAll(source, refs, from)).toEqual({ contents: same, requests: 12 });
+});
+
 test('large files are read one by one, after one pack that was cut', async () => {
   const large = Object.fromEntries(
     Array.from({ length: 6 }, (_, n) => [`${n}.bin`, randomBytes(6 * 1_048_576)]),

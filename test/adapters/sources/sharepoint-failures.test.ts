@@ -145,7 +145,7 @@ describe('refusals of SharePoint', () => {
   it('skips a file whose content alone is refused for this run, and says so of a refused credential', async () => {
     const ref = await begin();
     server.refused.add(ref.split('/')[1]!);
-    expect(await read(ref)).toEqual({ kind: 'skipped', code: 'forbidden_by_source', version: null });
+    expect(await read(ref)).toEqual({ kind: 'skipped', code: 'forbidden_by_source' });
     refuse('service', 401);
     await expect(read(ref)).rejects.toMatchObject({ code: 'auth_failed' });
   });

@@ -119,6 +119,22 @@ describe('Slack', () => {
     expect((await listAll(await open({ relist_hours: 24 }), model.checkpoint)).scope).toBe('everything');
   });
 
+  it.each(['whole', 'began'])(
+    'lists everything after a clock that was wrong: %s in the future',
+    async (time) => {
+      server = await startSlack();
+      server.say('old', { at: today - 100 * daySeconds });
+      const model = new SourceModel();
+      const source = await open({ relist_hours: 24 });
+      await model.sync(source);
+      expect(await model.sync(source)).toMatchObject({ scope: 'changes' });
+      const ahead = Date.parse('2100-01-01T00:00:00Z') / 1_000;
+      model.checkpoint = model.checkpoint!.replace(new RegExp(`"${time}":[\\d.]+`), `"${time}":${ahead}`);
+      expect(await model.sync(source)).toMatchObject({ scope: 'everything', documents: { length: 1 } });
+      expect(await model.sync(source)).toMatchObject({ scope: 'changes' });
+    },
+  );
+
   it('reads public channels in which the app is, and private channels that the scope names', async () => {
     server = await startSlack();
     server.channels.push(

@@ -9,10 +9,10 @@ afterEach(() => void vi.useRealTimers());
 
 /** Units of tenants that have begun, in their order. */
 function begun(pressure: boolean | null = null) {
-  let isNeeded = true;
+  let isContended = true;
   const turns = new BulkTurns({
     rate: new AdaptiveRate({ perSecond: 20, pressure: () => pressure, isDemandPaced: true }),
-    isNeeded: () => isNeeded,
+    isContended: () => isContended,
   });
   const order: string[] = [];
   return {
@@ -20,19 +20,19 @@ function begun(pressure: boolean | null = null) {
     take: (tenant: string, signal = unending) =>
       turns.take(tenant, signal).then(() => void order.push(tenant)),
     pass: (ms: number) => vi.advanceTimersByTimeAsync(ms),
-    ends: () => (isNeeded = false),
-    begins: () => (isNeeded = true),
+    ends: () => (isContended = false),
+    begins: () => (isContended = true),
   };
 }
 
-it('begins at once while nobody waits for other work', async () => {
+it('begins at once while there is no other work', async () => {
   const { order, take, ends } = begun();
   ends();
   for (let n = 0; n < 1_000; n += 1) await take('a');
   expect(order).toHaveLength(1_000);
 });
 
-it('keeps the rate while somebody does', async () => {
+it('keeps the rate while there is', async () => {
   const { order, take, pass } = begun();
   // The first round has the units of a second.
   for (let n = 0; n < 200; n += 1) void take('a');
@@ -54,7 +54,7 @@ it('gives tenants turns: a long queue delays no other', async () => {
   expect(order.slice(before)).toContain('b');
 });
 
-it('begins all that wait when nobody waits for other work any more', async () => {
+it('begins all that wait when there is no other work any more', async () => {
   const { order, take, pass, ends } = begun();
   for (let n = 0; n < 200; n += 1) void take('a');
   ends();

@@ -99,24 +99,30 @@ describe('what is sent', () => {
     return { sent, client: new Client() };
   }
 
-  it('runs no statement after a refused begin', async () => {
-    const { sent, client } = sending('begin');
+  const tenant = "select set_config('app.tenant_id', 'x', true)";
+
+  it.each([
+    ['alone', 'begin', 'insert into a values (1)'],
+    ['with the tenant', `begin; ${tenant}`, tenant],
+  ])('runs no statement after a refused begin %s, until the transaction ends', async (_, begin, first) => {
+    const { sent, client } = sending(begin);
     await client.query('begin');
-    const inserted = client.query('insert into a values (1)', []);
-    const second = client.query('insert into a values (2)', []);
-    await expect(inserted).rejects.toThrow('refused');
-    await expect(second).rejects.toThrow('refused');
-    expect(sent).toEqual(['begin']);
+    for (const text of [first, 'insert into a values (2)', 'commit']) {
+      await expect(client.query(text, [])).rejects.toThrow('refused');
+    }
+    expect(sent).toEqual([begin]);
     await client.query('rollback');
-    expect(sent).toEqual(['begin', 'rollback']);
+    await client.query('select 1');
+    expect(sent).toEqual([begin, 'rollback', 'select 1']);
   });
 
-  it('begins before a cursor, which is answered by events', async () => {
-    const { sent, client } = sending();
+  it('runs the statements of the transaction after one that was refused and not rolled back', async () => {
+    const { sent, client } = sending(`begin; ${tenant}`);
     await client.query('begin');
-    const cursor = { submit: () => undefined };
-    void client.query(cursor as never);
-    expect(sent).toEqual(['begin', cursor]);
+    await expect(client.query(tenant)).rejects.toThrow('refused');
+    await client.query('begin');
+    await client.query('select 1');
+    expect(sent).toEqual([`begin; ${tenant}`, 'begin', 'select 1']);
   });
 
   it('leaves calls with a callback as they are', async () => {
