@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
-import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import type { SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 import { createTestDatabase } from '#test/support/database.ts';
 import { Purge } from '#test/support/purge.ts';
 import { prepareTemplate } from '#test/support/test-servers.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { releaseSweep, recordSwept, claimDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
-import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import type { SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 import {
   sweepNames,
   sweeps,

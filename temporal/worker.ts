@@ -44,7 +44,7 @@ import { useConnections } from '#domain/capabilities/connection-tokens/use-conne
 import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
 import { openCredential } from '#domain/capabilities/credentials/open-credential.ts';
 import { erasureDatabase } from '#domain/operations/erasure/erasure-database.ts';
-import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import type { SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 import { sweepNames } from '#domain/operations/maintenance/sweeps.ts';
 import { readUpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
 import { armFailpointFrom } from '#domain/foundation/kernel/failpoint.ts';

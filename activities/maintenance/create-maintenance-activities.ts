@@ -1,4 +1,4 @@
-import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import type { SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 import { sweeps, type PlannedSweep } from '#domain/operations/maintenance/sweeps.ts';
 import type { SweepActivities } from '#workflows/run-sweep/messages.ts';
 import { runRound } from './run-round.ts';

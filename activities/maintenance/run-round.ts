@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
-import type { Place, RoundResult } from '#domain/operations/maintenance/round.ts';
+import type { Place, RoundResult } from '#domain/operations/sweep-kinds/round.ts';
 import { recordSwept } from '#domain/operations/maintenance/sweep-clock.ts';
-import type { Sweep, SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import type { Sweep, SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 import type { RoundInput } from '#workflows/run-sweep/messages.ts';
 
 const beatEveryMs = 1_000;

@@ -1,5 +1,5 @@
-import type { Place } from '#domain/operations/maintenance/round.ts';
-import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import type { Place } from '#domain/operations/sweep-kinds/round.ts';
+import type { SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 import { sweeps, type SweepName } from '#domain/operations/maintenance/sweeps.ts';
 import { roundOf } from '#test/support/sweeps.ts';
 import type { Line } from '../support/report.ts';

@@ -1,7 +1,7 @@
 import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import type { WorkflowInspector, WorkflowState } from '#domain/foundation/durable/workflow-inspector.ts';
-import type { Round, RoundResult } from '#domain/operations/maintenance/round.ts';
-import type { Sweep, SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import type { Round, RoundResult } from '#domain/operations/sweep-kinds/round.ts';
+import type { Sweep, SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 
 /** A round with enough time, unless `mayGoOn` limits it. */
 export function roundOf({ place = null, mayGoOn = () => true }: Partial<Round> = {}): Round & {

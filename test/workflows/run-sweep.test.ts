@@ -3,7 +3,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { RoundResult } from '#domain/operations/maintenance/round.ts';
+import type { RoundResult } from '#domain/operations/sweep-kinds/round.ts';
 import { wakeSignal, type RoundInput } from '#workflows/run-sweep/messages.ts';
 import { runSweep } from '#workflows/index.ts';
 import { silenceRuntime } from '../replay/quiet.ts';

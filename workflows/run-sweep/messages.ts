@@ -1,7 +1,7 @@
 import { defineSignal } from '@temporalio/workflow';
 import type { Delivered } from '#domain/foundation/durable/messages.ts';
 import type { ArgsOf, SignalOf } from '#domain/foundation/durable/workflow-types.ts';
-import type { Place, RoundResult } from '#domain/operations/maintenance/round.ts';
+import type { Place, RoundResult } from '#domain/operations/sweep-kinds/round.ts';
 
 export type { RunSweepInput, Wake } from '#domain/foundation/durable/workflow-inputs.ts';
 

@@ -8,7 +8,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Place, RoundResult } from '#domain/operations/maintenance/round.ts';
+import type { Place, RoundResult } from '#domain/operations/sweep-kinds/round.ts';
 import { sweepRound } from '../shared/activity-options.ts';
 import { wakeSignal, type RoundInput, type RunSweepInput, type Wake } from './messages.ts';
 

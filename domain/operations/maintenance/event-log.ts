@@ -1,7 +1,7 @@
 import { anchorChains } from '#domain/foundation/events/anchor-chains.ts';
 import { dropOldEvents } from '#domain/foundation/events/drop-old-events.ts';
 import { hasUnsealed, sealEvents } from '#domain/foundation/events/seal-events.ts';
-import type { Sweep } from './sweep.ts';
+import type { Sweep } from '#domain/operations/sweep-kinds/sweep.ts';
 
 /** Seals the event log of every tenant up to its end. */
 export const sealLog: Sweep = {

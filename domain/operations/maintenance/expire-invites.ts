@@ -1,6 +1,6 @@
 import { expireInvite } from '#domain/workspace/invites/expire-invite.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
-import { listedSweep } from './listed-sweep.ts';
+import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 
 /** Marks pending invites as expired, each in its own transaction with its event. */
 export const expireInvites = listedSweep<{ tenant_id: string; invite_id: string }>({

@@ -1,8 +1,8 @@
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { changePartitions } from '#domain/foundation/persistence/change-partitions.ts';
-import type { Round } from './round.ts';
-import type { Sweep } from './sweep.ts';
+import type { Round } from '#domain/operations/sweep-kinds/round.ts';
+import type { Sweep } from '#domain/operations/sweep-kinds/sweep.ts';
 
 const timeoutMs = 600_000;
 

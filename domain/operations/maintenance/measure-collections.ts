@@ -1,5 +1,5 @@
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
-import { listedSweep } from './listed-sweep.ts';
+import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 
 /**
  * Gives each large collection the document frequencies that its next upload would: they are missing where a version

@@ -1,6 +1,6 @@
 import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
-import { listedSweep } from './listed-sweep.ts';
+import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 
 /** Deletes stored bytes that no document refers to: the last document was deleted, or the upload was never finished. */
 export const purgeContent = listedSweep<{ tenant_id: string; key: string }>({

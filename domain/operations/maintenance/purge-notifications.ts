@@ -1,4 +1,4 @@
-import { agedSweep } from './aged-rows.ts';
+import { agedSweep } from '#domain/operations/sweep-kinds/aged-rows.ts';
 
 /** Deletes notifications and notified periods with the same retention as that of their events. */
 export const purgeNotifications = agedSweep([

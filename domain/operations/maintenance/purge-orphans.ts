@@ -2,7 +2,7 @@ import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { lockPurge } from './purge-lock.ts';
 import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
-import type { Sweep, SweepDependencies } from './sweep.ts';
+import type { Sweep, SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 
 /** Items per page, orphans or not. */
 const pageSize = 5_000;

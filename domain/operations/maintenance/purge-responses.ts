@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { reconcileLostCalls } from '#domain/responses/calls/lost-calls.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
-import { listedSweep } from './listed-sweep.ts';
+import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 import { lockPurge } from './purge-lock.ts';
 
 const dayMs = 86_400_000;

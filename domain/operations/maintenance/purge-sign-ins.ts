@@ -1,4 +1,4 @@
-import { agedSweep } from './aged-rows.ts';
+import { agedSweep } from '#domain/operations/sweep-kinds/aged-rows.ts';
 
 /**
  * Deletes sign-ins, attempts to connect accounts, registrations that are used no more, tokens and sessions whose retention is over. A token is kept for a day after its expiry, so that

@@ -1,4 +1,4 @@
-import { agedSweep } from './aged-rows.ts';
+import { agedSweep } from '#domain/operations/sweep-kinds/aged-rows.ts';
 
 /** How long an expired id is distinguished from an unknown one, and a repeated request from a new one. */
 const idRetention = '7 days';

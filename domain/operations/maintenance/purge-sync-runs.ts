@@ -1,4 +1,4 @@
-import { agedSweep } from './aged-rows.ts';
+import { agedSweep } from '#domain/operations/sweep-kinds/aged-rows.ts';
 
 /** The newest run of a connector is kept, however old: it says how the connector fares. */
 const hasEnded = `r.completed_at is not null and exists (

@@ -1,6 +1,6 @@
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { lockQueue } from '#domain/conversations/threads/branch-queue.ts';
-import { listedSweep } from './listed-sweep.ts';
+import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 
 /**
  * Deletes deleted threads with their messages and their redaction mappings, as the purge role; each thread is one

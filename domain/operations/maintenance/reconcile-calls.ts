@@ -1,7 +1,7 @@
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
 import { reconcileLostCalls } from '#domain/responses/calls/lost-calls.ts';
-import { listedSweep } from './listed-sweep.ts';
+import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 
 /** Closes ledger entries of ended responses whose calls lost their worker, since no further attempt will. */
 export const reconcileCalls = listedSweep<{ tenant_id: string; response_id: string }>({

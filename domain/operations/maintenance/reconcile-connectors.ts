@@ -3,7 +3,7 @@ import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { expectWithin } from '#domain/knowledge/connectors/expect-within.ts';
 import { reportStale } from '#domain/knowledge/connectors/report-stale.ts';
-import { listedSweep } from './listed-sweep.ts';
+import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 
 /** The actor answers within this time, or is sent another message. */
 const patienceSeconds = 120;

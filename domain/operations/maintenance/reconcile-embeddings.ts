@@ -1,7 +1,7 @@
 import { start } from '#domain/foundation/durable/messages.ts';
 import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
-import { listedSweep } from './listed-sweep.ts';
+import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 
 /**
  * Starts the workflow of each space with documents that lack vectors; a running one goes on. It is how documents of an

@@ -6,7 +6,7 @@ import { generationStart } from '#domain/responses/store/generation-start.ts';
 import { releaseStranded } from '#domain/responses/end/release-stranded.ts';
 import { queueLimitMs } from '#domain/responses/record/response-status.ts';
 import { reconciling, type Unfinished } from './reconcile.ts';
-import type { SweepDependencies } from './sweep.ts';
+import type { SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 
 /** After this delay the sweep enforces a deadline that the workflow has not enforced. */
 const deadlineGraceMs = 60_000;

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StartMessage } from '#domain/foundation/durable/messages.ts';
 import { enqueue, isPending } from '#domain/foundation/durable/outbox.ts';
-import { listedSweep, type Listing } from './listed-sweep.ts';
-import type { Sweep, SweepDependencies } from './sweep.ts';
+import { listedSweep, type Listing } from '#domain/operations/sweep-kinds/listed-sweep.ts';
+import type { Sweep, SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 
 /** An unfinished row and the workflow that should finish it. */
 export interface Unfinished {

@@ -1,13 +1,13 @@
 import type { WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
 import { openErasures } from '#domain/operations/scope-erasure/open-erasures.ts';
 import { openDeletions } from '#domain/operations/tenant-deletion/open-deletions.ts';
-import { listedSweep } from './listed-sweep.ts';
+import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 import { reconcileConnectors } from './reconcile-connectors.ts';
 import { reconcileDocuments } from './reconcile-documents.ts';
 import { reconcileEmbeddings } from './reconcile-embeddings.ts';
 import { reconcileFanOuts } from './reconcile-fan-outs.ts';
 import { reconcileResponses } from './reconcile-responses.ts';
-import type { Sweep } from './sweep.ts';
+import type { Sweep } from '#domain/operations/sweep-kinds/sweep.ts';
 
 /** Rows of this type are not compared with Temporal, for this reason. */
 interface Unreconciled {

@@ -1,6 +1,6 @@
 import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { forgetSweep, listAbandonedSweeps } from './sweep-clock.ts';
-import type { Sweep } from './sweep.ts';
+import type { Sweep } from '#domain/operations/sweep-kinds/sweep.ts';
 
 /**
  * Ends the actors of sweeps that no worker lists any more. While workers of two versions run, each claims the sweeps

@@ -2,7 +2,7 @@ import { dueAttempts } from '#domain/operations/connections/due-attempts.ts';
 import { revokeConnections } from '#domain/operations/connections/revoke-connections.ts';
 import { anchorLog, dropLog, sealLog } from './event-log.ts';
 import { expireInvites } from './expire-invites.ts';
-import { listedSweep } from './listed-sweep.ts';
+import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 import { maintainPartitions } from './maintain-partitions.ts';
 import { measureCollections } from './measure-collections.ts';
 import { purgeContent } from './purge-content.ts';
@@ -18,7 +18,7 @@ import { purgeThreads } from './purge-threads.ts';
 import { reconcileCalls } from './reconcile-calls.ts';
 import { reconciliation } from './reconciliation.ts';
 import { retireSweeps } from './retire-sweeps.ts';
-import type { Sweep } from './sweep.ts';
+import type { Sweep } from '#domain/operations/sweep-kinds/sweep.ts';
 
 /** How often a sweep is due, as settings of the worker name it. */
 export type Pace = 'sweep' | 'seal' | 'anchor' | 'hour' | 'day';

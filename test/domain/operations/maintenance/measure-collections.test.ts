@@ -6,7 +6,7 @@ import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { measureCollections } from '#domain/operations/maintenance/measure-collections.ts';
-import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import type { SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 import { openWorld, type KnowledgeWorld } from '../../../support/knowledge-world.ts';
 import { roundOf, sweepOnce } from '../../../support/sweeps.ts';
 

@@ -9,7 +9,7 @@ import { certify } from '#domain/operations/tenant-deletion/certify.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { StartMessage } from '#domain/foundation/durable/messages.ts';
 import { reconciliation } from '#domain/operations/maintenance/reconciliation.ts';
-import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import type { SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 import { eraseRows, takeStock } from '#domain/operations/tenant-deletion/erase-rows.ts';
 import { nextStage } from '#domain/operations/tenant-deletion/next-stage.ts';
 import { enterStep } from '#domain/operations/tenant-deletion/progress.ts';
