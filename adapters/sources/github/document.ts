@@ -1,19 +1,30 @@
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
+import type { GithubScope } from './scope.ts';
 import type { Comment, Issue } from './wire.ts';
 
-/** `updated_at` has seconds only: two changes within one would have the same version. */
-export function versionOf({ title, body, state, comments, labels, updated_at: updated }: Issue): string {
-  return `${updated.slice(0, 40)}/${sha256(JSON.stringify([title, body, state, comments, labels])).slice(0, 16)}`;
+/**
+ * `updated_at` has seconds only: two changes within one would have the same version. What the scope leaves out changes
+ * it, too, or a change of the scope would fetch nothing.
+ */
+export function versionOf(issue: Issue, scope: GithubScope): string {
+  const { title, body, state, comments, labels, updated_at: updated } = issue;
+  const rest = [title, body, state, comments, labels, ...(scope.comments ? [] : ['without comments'])];
+  return `${updated.slice(0, 40)}/${sha256(JSON.stringify(rest)).slice(0, 16)}`;
 }
 
 /** @param content null: comments have to be read for it */
-export function toDocument(repository: string, issue: Issue, content: Buffer | null): ListedDocument {
+export function toDocument(
+  repository: string,
+  issue: Issue,
+  scope: GithubScope,
+  content: Buffer | null,
+): ListedDocument {
   return {
     ref: `${repository}#${issue.number}`,
     name: `${repository}#${issue.number} ${cleanText(issue.title.slice(0, 400))}.md`,
-    version: versionOf(issue),
+    version: versionOf(issue, scope),
     byteSize: content?.byteLength ?? null,
     mediaType: 'text/markdown',
     url: /^https?:\/\//.test(issue.html_url) ? issue.html_url : null,

@@ -91,7 +91,9 @@ class GithubSource implements Source {
     return {
       documents: found
         .slice(0, take)
-        .map((each) => toDocument(name, each, this.#needsComments(each) ? null : toMarkdown(each, []))),
+        .map((each) =>
+          toDocument(name, each, this.#scope, this.#needsComments(each) ? null : toMarkdown(each, [])),
+        ),
       gone: [],
       checkpoint: isComplete ? JSON.stringify({ whole, of: state.done }) : null,
       total: null,
@@ -105,7 +107,7 @@ class GithubSource implements Source {
     if (found === null) {
       return { kind: 'gone' };
     }
-    const current = versionOf(found);
+    const current = versionOf(found, this.#scope);
     if (current === version) {
       return { kind: 'unchanged' };
     }

@@ -134,6 +134,15 @@ describe('GitHub', () => {
     expect(await source.exists('acme/elsewhere#1', brief())).toBe(false);
   });
 
+  it('has other versions where the scope leaves out comments', async () => {
+    server = await startGithub();
+    server.add('a', 'text', { comments: ['Me too.'] });
+    const [listed] = (await listAll(await open())).documents;
+    const [bare] = (await listAll(await open({ comments: false }))).documents;
+    expect(bare!.version).not.toBe(listed!.version);
+    expect(Buffer.from(bare!.content!).toString()).not.toContain('Me too.');
+  });
+
   it('waits until a spent limit is renewed', async () => {
     server = await startGithub();
     server.budget(1, 120);
