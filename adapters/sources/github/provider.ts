@@ -16,12 +16,12 @@ import { githubConnection } from './connection.ts';
 import { toDocument, toMarkdown, versionOf } from './document.ts';
 import { githubFailure } from './failure.ts';
 import { beginState, readState, sinceIn, sinceOf, type ListingState } from './listing-state.ts';
+import { RemarkReader } from './remark-reader.ts';
 import { githubScope, type GithubScope } from './scope.ts';
-import { comments, issue as issueForm, issues, nextIn, type Comment, type Issue } from './wire.ts';
+import { issue as issueForm, issues, nextIn, type Issue } from './wire.ts';
 
 /** An issue has up to 65,536 characters: a page of more might exceed the limit of an answer. */
 const pageSize = 30;
-const maxCommentPages = 100;
 
 export const githubProvider = defineProvider<GithubScope>({
   slug: 'github',
@@ -40,6 +40,7 @@ export const githubProvider = defineProvider<GithubScope>({
 class GithubSource implements Source {
   readonly #scope: GithubScope;
   readonly #api: JsonApi;
+  readonly #remarks: RemarkReader;
 
   constructor(scope: GithubScope, access: SourceAccess) {
     this.#scope = scope;
@@ -52,11 +53,13 @@ class GithubSource implements Source {
       },
       failure: githubFailure,
     });
+    this.#remarks = new RemarkReader(scope, this.#api);
   }
 
   async check(signal: AbortSignal): Promise<void> {
     for (const name of this.#scope.repositories) {
       await this.#api.get(`/repos/${name}/issues?per_page=1&state=all`, issues, { signal });
+      await this.#remarks.check(name, signal);
     }
   }
 
@@ -92,7 +95,7 @@ class GithubSource implements Source {
       documents: found
         .slice(0, take)
         .map((each) =>
-          toDocument(name, each, this.#scope, this.#needsComments(each) ? null : toMarkdown(each, [])),
+          toDocument(name, each, this.#scope, this.#remarks.needs(each) ? null : toMarkdown(each, [])),
         ),
       gone: [],
       checkpoint: isComplete ? JSON.stringify({ whole, of: state.done }) : null,
@@ -111,8 +114,9 @@ class GithubSource implements Source {
     if (current === version) {
       return { kind: 'unchanged' };
     }
-    const said = this.#needsComments(found) ? await this.#comments(ref, maxBytes, signal) : [];
-    const content = said === null ? null : toMarkdown(found, said);
+    const [repository = ''] = ref.split('#');
+    const remarks = await this.#remarks.read(repository, found, maxBytes, signal);
+    const content = remarks === null ? null : toMarkdown(found, remarks);
     return content === null || content.byteLength > maxBytes
       ? { kind: 'skipped', code: 'too_large' }
       : { kind: 'content', content, mediaType: 'text/markdown', version: current };
@@ -125,10 +129,6 @@ class GithubSource implements Source {
 
   #isWanted(issue: Issue): boolean {
     return this.#scope.kinds.includes(issue.pull_request == null ? 'issues' : 'pull_requests');
-  }
-
-  #needsComments(issue: Issue): boolean {
-    return this.#scope.comments && issue.comments > 0;
   }
 
   /** Null: nothing has changed. Sorted by creation, so that a change meanwhile moves nothing to another page. */
@@ -156,28 +156,6 @@ class GithubSource implements Source {
     }
     const found = await this.#api.find(`/repos/${name}/issues/${number}`, issueForm, { signal });
     return found?.number === Number(number) ? found : null;
-  }
-
-  /** Null: they are longer than `maxBytes`. */
-  async #comments(ref: string, maxBytes: number, signal: AbortSignal): Promise<Comment[] | null> {
-    const [name, number] = ref.split('#');
-    const found: Comment[] = [];
-    let length = 0;
-    let paging: string | null = '';
-    for (let pages = 0; paging !== null && pages < maxCommentPages; pages += 1) {
-      const path = `/repos/${name}/issues/${number}/comments?per_page=${pageSize}&${paging}`;
-      const answer: Answer<Comment[]> | null = await this.#api.seek(path, comments, {
-        signal,
-        absent: [404, 410],
-      });
-      found.push(...(answer?.value ?? []));
-      length += (answer?.value ?? []).reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
-      if (length > maxBytes) {
-        return null;
-      }
-      paging = nextIn(answer?.headers.get('link') ?? null);
-    }
-    return found;
   }
 }
 

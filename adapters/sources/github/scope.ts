@@ -20,6 +20,12 @@ export const githubScope = z.strictObject({
     .default(['issues', 'pull_requests'])
     .describe('What is read, open and closed.'),
   comments: z.boolean().default(true).describe('Whether comments belong to the documents.'),
+  reviews: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether reviews of pull requests and their comments belong to the documents. Each pull request then needs requests of its own.',
+    ),
   relist_hours: relistHours('what has changed'),
   max_documents: maxDocuments('documents'),
 });

@@ -3,6 +3,21 @@ import type { CredentialValue } from '#domain/capabilities/credentials/credentia
 import { startHttpFake } from './http-fake.ts';
 import type { FakeSource } from './source-contract.ts';
 
+/** Pending without a time. */
+interface FakeReview {
+  body: string | null;
+  state: 'APPROVED' | 'CHANGES_REQUESTED' | 'COMMENTED' | 'DISMISSED' | 'PENDING';
+  submitted?: string;
+}
+
+interface FakeReviewComment {
+  path: string;
+  body: string;
+  created: string;
+  /** Null: later changes have removed it. */
+  line: number | null;
+}
+
 interface FakeIssue {
   repository: string;
   number: number;
@@ -11,6 +26,8 @@ interface FakeIssue {
   state: 'open' | 'closed';
   labels: string[];
   comments: string[];
+  reviews: FakeReview[];
+  reviewComments: FakeReviewComment[];
   updated: string;
   isPull: boolean;
   isDeleted: boolean;
@@ -75,6 +92,41 @@ export async function startGithub(): Promise<GithubServer> {
     });
   };
 
+  const shownComment = ({ path, line, body, created }: FakeReviewComment, at: number) => ({
+    id: at,
+    pull_request_review_id: at,
+    diff_hunk: '@@ -1 +1 @@',
+    path,
+    line,
+    original_line: 7,
+    user: { login: 'hubot' },
+    body,
+    created_at: created,
+    updated_at: created,
+  });
+  const pullPart = (
+    url: URL,
+    within: readonly FakeIssue[],
+    { number, part, request }: { number: string | undefined; part: string | undefined; request: Request },
+  ): Response => {
+    const pulls = within.filter(({ isPull, isDeleted }) => isPull && !isDeleted);
+    if (number === 'comments') {
+      const all = pulls.flatMap(({ reviewComments }) => reviewComments);
+      return paged(url, all.map(shownComment), request);
+    }
+    const found = pulls.find((each) => each.number === Number(number));
+    if (found === undefined || part === undefined) return message('Not Found', 404);
+    if (part === 'comments') return paged(url, found.reviewComments.map(shownComment), request);
+    const shownReviews = found.reviews.map(({ body, state, submitted }, at) => ({
+      id: at,
+      user: { login: 'reviewer' },
+      body: body ?? '',
+      state,
+      ...(submitted !== undefined && { submitted_at: submitted }),
+    }));
+    return paged(url, shownReviews, request);
+  };
+
   const answer = (request: Request): Response => {
     const url = new URL(request.url);
     if (!request.headers.has('user-agent')) return message('Request forbidden by administrative rules', 403);
@@ -85,10 +137,13 @@ export async function startGithub(): Promise<GithubServer> {
         return message('API rate limit exceeded', 403, { ...rate, 'x-ratelimit-remaining': '0' });
       left -= 1;
     }
-    const [, repository = '', number, part] =
-      /^\/repos\/([^/]+\/[^/]+)\/issues(?:\/(\d+)(?:\/(comments))?)?$/.exec(url.pathname) ?? [];
+    const [, repository = '', list, number, part] =
+      /^\/repos\/([^/]+\/[^/]+)\/(issues|pulls)(?:\/(\d+|comments)(?:\/(comments|reviews))?)?$/.exec(
+        url.pathname,
+      ) ?? [];
     const within = issues.filter((each) => each.repository === repository);
     if (repository !== 'acme/app' && within.length === 0) return message('Not Found', 404);
+    if (list === 'pulls') return pullPart(url, within, { number, part, request });
     if (number === undefined) {
       const since = url.searchParams.get('since');
       const listed = within.filter(
@@ -100,13 +155,13 @@ export async function startGithub(): Promise<GithubServer> {
     if (found === undefined) return message('Not Found', 404);
     if (found.isDeleted) return message('This issue was deleted', 410);
     if (part === undefined) return Response.json(shown(found));
-    const said = found.comments.map((body, at) => ({
+    const comments = found.comments.map((body, at) => ({
       id: at,
       body,
       user: at % 2 === 0 ? { login: 'hubot' } : null,
       created_at: '2025-02-01T00:00:00Z',
     }));
-    return paged(url, said, request);
+    return paged(url, comments, request);
   };
   const fake = await startHttpFake((request) => {
     const made = answer(request);
@@ -125,6 +180,8 @@ export async function startGithub(): Promise<GithubServer> {
       state: 'open',
       labels: [],
       comments: [],
+      reviews: [],
+      reviewComments: [],
       updated: now(),
       isPull: false,
       isDeleted: false,
