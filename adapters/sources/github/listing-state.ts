@@ -4,7 +4,7 @@ import { parseState, parseStored } from '../shared/stored-text.ts';
 
 /** From when on changes of one repository are asked for, and the tag of an empty answer to that. */
 const since = z.object({ since: z.string().max(40), etag: z.string().max(200).nullable() });
-type Since = z.output<typeof since>;
+export type Since = z.output<typeof since>;
 
 /** By the names of repositories. */
 const sinces = z.array(z.tuple([z.string(), since])).max(100);

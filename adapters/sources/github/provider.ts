@@ -7,21 +7,17 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
-import { JsonApi, type Answer } from '../shared/json-api.ts';
+import { JsonApi } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { serviceTime } from '../shared/service-time.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { githubConnection } from './connection.ts';
-import { toDocument, toMarkdown, versionOf } from './document.ts';
 import { githubFailure } from './failure.ts';
-import { beginState, readState, sinceIn, sinceOf, type ListingState } from './listing-state.ts';
-import { RemarkReader } from './remark-reader.ts';
+import { IssueReader } from './issue-reader.ts';
+import type { KindReader } from './kind-reader.ts';
+import { beginState, readState, sinceIn, sinceOf } from './listing-state.ts';
 import { githubScope, type GithubScope } from './scope.ts';
-import { issue as issueForm, issues, nextIn, type Issue } from './wire.ts';
-
-/** An issue has up to 65,536 characters: a page of more might exceed the limit of an answer. */
-const pageSize = 30;
 
 export const githubProvider = defineProvider<GithubScope>({
   slug: 'github',
@@ -39,12 +35,11 @@ export const githubProvider = defineProvider<GithubScope>({
 
 class GithubSource implements Source {
   readonly #scope: GithubScope;
-  readonly #api: JsonApi;
-  readonly #remarks: RemarkReader;
+  readonly #issues: KindReader;
 
   constructor(scope: GithubScope, access: SourceAccess) {
     this.#scope = scope;
-    this.#api = new JsonApi(access, {
+    const api = new JsonApi(access, {
       base: scope.api_url,
       headers: {
         accept: 'application/vnd.github+json',
@@ -53,13 +48,12 @@ class GithubSource implements Source {
       },
       failure: githubFailure,
     });
-    this.#remarks = new RemarkReader(scope, this.#api);
+    this.#issues = new IssueReader(scope, api);
   }
 
   async check(signal: AbortSignal): Promise<void> {
     for (const name of this.#scope.repositories) {
-      await this.#api.get(`/repos/${name}/issues?per_page=1&state=all`, issues, { signal });
-      await this.#remarks.check(name, signal);
+      await this.#issues.check(name, signal);
     }
   }
 
@@ -71,32 +65,24 @@ class GithubSource implements Source {
     if (name === undefined) {
       throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
     }
-    const known = sinceIn(state, name);
-    const answer = await this.#page(name, state, signal);
-    state.began ||= serviceTime(answer?.headers);
-    const found = (answer?.value ?? []).filter((each) => this.#isWanted(each));
-    const paging = nextIn(answer?.headers.get('link') ?? null);
+    const kindPlace = { paging: state.paging, known: sinceIn(state, name) };
+    const page = await laterPage(state.paging !== null, this.#issues.page(name, kindPlace, signal));
+    state.began ||= serviceTime(page.headers);
+    const { paging } = page;
     if (paging === null) {
-      const isQuiet = known !== null && state.paging === null && (answer?.value.length ?? 0) === 0;
-      state.done.push([
-        name,
-        isQuiet
-          ? { since: known.since, etag: answer === null ? known.etag : tagOf(answer) }
-          : { since: sinceOf(state.began), etag: null },
-      ]);
+      state.done.push([name, page.again ?? { since: sinceOf(state.began), etag: null }]);
     }
     const isLast = paging === null && state.repository + 1 === repositories.length;
     const following = { ...state, paging, repository: state.repository + (paging === null ? 1 : 0) };
-    const next = isLast ? null : JSON.stringify(following);
-    const { take, ...end } = nextPlace(place, { count: found.length, next, max });
+    const { take, ...end } = nextPlace(place, {
+      count: page.documents.length,
+      next: isLast ? null : JSON.stringify(following),
+      max,
+    });
     const isComplete = end.next === null && end.truncated !== true;
     const whole = state.mode === 'everything' ? state.began : (state.before?.whole ?? state.began);
     return {
-      documents: found
-        .slice(0, take)
-        .map((each) =>
-          toDocument(name, each, this.#scope, this.#remarks.needs(each) ? null : toMarkdown(each, [])),
-        ),
+      documents: page.documents.slice(0, take),
       gone: [],
       checkpoint: isComplete ? JSON.stringify({ whole, of: state.done }) : null,
       total: null,
@@ -105,61 +91,21 @@ class GithubSource implements Source {
     };
   }
 
-  async fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    const found = await this.#issue(ref, signal);
-    if (found === null) {
-      return { kind: 'gone' };
-    }
-    const current = versionOf(found, this.#scope);
-    if (current === version) {
-      return { kind: 'unchanged' };
-    }
-    const [repository = ''] = ref.split('#');
-    const remarks = await this.#remarks.read(repository, found, maxBytes, signal);
-    const content = remarks === null ? null : toMarkdown(found, remarks);
-    return content === null || content.byteLength > maxBytes
-      ? { kind: 'skipped', code: 'too_large' }
-      : { kind: 'content', content, mediaType: 'text/markdown', version: current };
+  async fetch({ ref, ...input }: FetchInput, signal: AbortSignal): Promise<Fetched> {
+    const place = this.#read(ref);
+    return place === null
+      ? { kind: 'gone' }
+      : this.#issues.fetch(place.repository, place.number, input, signal);
   }
 
   async exists(ref: string, signal: AbortSignal): Promise<boolean> {
-    const found = await this.#issue(ref, signal);
-    return found !== null && this.#isWanted(found);
+    const place = this.#read(ref);
+    return place !== null && this.#issues.exists(place.repository, place.number, signal);
   }
 
-  #isWanted(issue: Issue): boolean {
-    return this.#scope.kinds.includes(issue.pull_request == null ? 'issues' : 'pull_requests');
+  #read(ref: string): { repository: string; number: number } | null {
+    const [repository = '', number = ''] = ref.split('#');
+    const isNamed = this.#scope.repositories.includes(repository) && /^\d{1,15}$/.test(number);
+    return isNamed ? { repository, number: Number(number) } : null;
   }
-
-  /** Null: nothing has changed. Sorted by creation, so that a change meanwhile moves nothing to another page. */
-  async #page(name: string, state: ListingState, signal: AbortSignal): Promise<Answer<Issue[]> | null> {
-    const query = new URLSearchParams(state.paging ?? '');
-    query.set('state', 'all');
-    query.set('sort', 'created');
-    query.set('direction', 'asc');
-    query.set('per_page', String(pageSize));
-    const known = sinceIn(state, name);
-    if (known !== null) {
-      query.set('since', known.since);
-    }
-    const tag = state.paging === null ? (known?.etag ?? null) : null;
-    const path = `/repos/${name}/issues?${query.toString()}`;
-    const headers = tag === null ? {} : { 'if-none-match': tag };
-    return laterPage(state.paging !== null, this.#api.seek(path, issues, { signal, headers, absent: [304] }));
-  }
-
-  /** Null also for an issue that was moved to another repository. */
-  async #issue(ref: string, signal: AbortSignal): Promise<Issue | null> {
-    const [name = '', number = ''] = ref.split('#');
-    if (!this.#scope.repositories.includes(name) || !/^\d{1,15}$/.test(number)) {
-      return null;
-    }
-    const found = await this.#api.find(`/repos/${name}/issues/${number}`, issueForm, { signal });
-    return found?.number === Number(number) ? found : null;
-  }
-}
-
-function tagOf(answer: Answer<unknown>): string | null {
-  const tag = answer.headers.get('etag');
-  return tag !== null && tag.length <= 200 ? tag : null;
 }
