@@ -7,22 +7,19 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
-import { JsonApi } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { serviceTime } from '../shared/service-time.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { githubConnection } from './connection.ts';
-import { githubFailure } from './failure.ts';
-import { IssueReader } from './issue-reader.ts';
-import type { KindReader } from './kind-reader.ts';
 import { beginState, readState, sinceIn, sinceOf } from './listing-state.ts';
+import { findListed, listsOf, type ScopeList } from './scope-lists.ts';
 import { githubScope, type GithubScope } from './scope.ts';
 
 export const githubProvider = defineProvider<GithubScope>({
   slug: 'github',
-  title: 'GitHub issues and pull requests',
-  description: 'Reads the issues and pull requests of repositories of GitHub, with their comments.',
+  title: 'GitHub issues, pull requests and discussions',
+  description: 'Reads issues, pull requests and discussions of repositories of GitHub, with their comments.',
   beta: true,
   scope: githubScope,
   credentialKinds: ['bearer'],
@@ -35,48 +32,40 @@ export const githubProvider = defineProvider<GithubScope>({
 
 class GithubSource implements Source {
   readonly #scope: GithubScope;
-  readonly #issues: KindReader;
+  readonly #lists: readonly ScopeList[];
 
   constructor(scope: GithubScope, access: SourceAccess) {
     this.#scope = scope;
-    const api = new JsonApi(access, {
-      base: scope.api_url,
-      headers: {
-        accept: 'application/vnd.github+json',
-        'x-github-api-version': '2022-11-28',
-        'user-agent': 'platform',
-      },
-      failure: githubFailure,
-    });
-    this.#issues = new IssueReader(scope, api);
+    this.#lists = listsOf(scope, access);
   }
 
   async check(signal: AbortSignal): Promise<void> {
-    for (const name of this.#scope.repositories) {
-      await this.#issues.check(name, signal);
+    for (const { reader, repository } of this.#lists) {
+      await reader.check(repository, signal);
     }
   }
 
   async list({ cursor, checkpoint }: ListInput, signal: AbortSignal): Promise<SourcePage> {
-    const { repositories, relist_hours: hours, max_documents: max } = this.#scope;
+    const { relist_hours: hours, max_documents: max } = this.#scope;
     const place = placeOf(cursor);
-    const state = place.at === null ? beginState(checkpoint, hours, repositories) : readState(place.at);
-    const name = repositories[state.repository];
-    if (name === undefined) {
+    const keys = this.#lists.map(({ key }) => key);
+    const state = place.at === null ? beginState(checkpoint, hours, keys) : readState(place.at);
+    const list = this.#lists[state.list];
+    if (list === undefined) {
       throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
     }
-    const kindPlace = { paging: state.paging, known: sinceIn(state, name) };
-    const page = await laterPage(state.paging !== null, this.#issues.page(name, kindPlace, signal));
+    const kindPlace = { paging: state.paging, known: sinceIn(state, list.key) };
+    const asked = list.reader.page(list.repository, kindPlace, signal);
+    const page = await laterPage(state.paging !== null, asked);
     state.began ||= serviceTime(page.headers);
     const { paging } = page;
     if (paging === null) {
-      state.done.push([name, page.again ?? { since: sinceOf(state.began), etag: null }]);
+      state.done.push([list.key, page.again ?? { since: sinceOf(state.began), etag: null }]);
     }
-    const isLast = paging === null && state.repository + 1 === repositories.length;
-    const following = { ...state, paging, repository: state.repository + (paging === null ? 1 : 0) };
+    const following = { ...state, paging, list: state.list + (paging === null ? 1 : 0) };
     const { take, ...end } = nextPlace(place, {
       count: page.documents.length,
-      next: isLast ? null : JSON.stringify(following),
+      next: following.list === this.#lists.length ? null : JSON.stringify(following),
       max,
     });
     const isComplete = end.next === null && end.truncated !== true;
@@ -92,20 +81,14 @@ class GithubSource implements Source {
   }
 
   async fetch({ ref, ...input }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    const place = this.#read(ref);
-    return place === null
+    const found = findListed(this.#lists, ref);
+    return found === null
       ? { kind: 'gone' }
-      : this.#issues.fetch(place.repository, place.number, input, signal);
+      : found.list.reader.fetch(found.list.repository, found.number, input, signal);
   }
 
   async exists(ref: string, signal: AbortSignal): Promise<boolean> {
-    const place = this.#read(ref);
-    return place !== null && this.#issues.exists(place.repository, place.number, signal);
-  }
-
-  #read(ref: string): { repository: string; number: number } | null {
-    const [repository = '', number = ''] = ref.split('#');
-    const isNamed = this.#scope.repositories.includes(repository) && /^\d{1,15}$/.test(number);
-    return isNamed ? { repository, number: Number(number) } : null;
+    const found = findListed(this.#lists, ref);
+    return found !== null && found.list.reader.exists(found.list.repository, found.number, signal);
   }
 }

@@ -10,7 +10,7 @@ import { expectChangesWithWrongClock } from '../../support/sources/wrong-clock.t
 
 describeSource('issues of GitHub', {
   provider: githubProvider,
-  start: startGithub,
+  start: () => startGithub(),
   nameIn: (listed) => /^acme\/app#\d+ (.*)\.md$/su.exec(listed)?.[1] ?? listed,
   pageSize: 30,
 });
@@ -220,6 +220,21 @@ describe('GitHub', () => {
     expect((await listAll(source)).documents.map(({ ref }) => ref)).toEqual(['acme/app#2']);
     expect(await source.exists('acme/app#1', brief())).toBe(false);
     expect(await source.exists('acme/elsewhere#1', brief())).toBe(false);
+  });
+
+  it('goes on from checkpoints and versions that had no reviews and no discussions', async () => {
+    server = await startGithub();
+    server.add('a', 'text', { comments: ['Me too.'], updated: '2025-03-01T00:00:00Z' });
+    server.add('b', 'text', { isPull: true, updated: '2025-03-01T00:00:00Z' });
+    const source = await open({ relist_hours: 24 });
+    const { documents } = await listAll(source);
+    expect(documents.map(({ version }) => version)).toEqual([
+      '2025-03-01T00:00:00Z/9df3adbca22ba171',
+      '2025-03-01T00:00:00Z/136f1dae529d0581',
+    ]);
+    const since = { since: '2025-02-01T00:00:00Z', etag: null };
+    const before = JSON.stringify({ whole: new Date().toISOString(), of: [['acme/app', since]] });
+    expect(await listAll(source, before)).toMatchObject({ scope: 'changes', documents: { length: 2 } });
   });
 
   it('has other versions where the scope leaves out comments', async () => {

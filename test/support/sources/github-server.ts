@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import { GithubDiscussions, type FakeDiscussion } from './github-discussions.ts';
 import { startHttpFake } from './http-fake.ts';
 import type { FakeSource } from './source-contract.ts';
 
@@ -36,17 +37,25 @@ interface FakeIssue {
 export interface GithubServer extends FakeSource {
   issues: FakeIssue[];
   add(title: string, body: string, more?: Partial<FakeIssue>): FakeIssue;
-  /** As if the issue had last been changed so long ago. */
-  age(issue: FakeIssue, ms: number): void;
+  discussions: GithubDiscussions;
+  discuss(title: string, body: string, more?: Partial<FakeDiscussion>): FakeDiscussion;
+  /** As if the issue or discussion had last been changed so long ago. */
+  age(of: { updated: string }, ms: number): void;
   /** What was asked for: path with query, and the status of the answer. */
   asked: [path: string, status: number][];
   /** Requests left until the limit; null: no limit. */
   budget(requests: number | null, resetsInS?: number): void;
 }
 
-/** The parts of the REST interface of GitHub that the provider uses, in its documented form. */
-export async function startGithub(): Promise<GithubServer> {
+/**
+ * The parts of the interfaces of GitHub that the provider uses, in their documented form.
+ * @param kind of what `put` makes
+ */
+export async function startGithub(kind: 'issues' | 'discussions' = 'issues'): Promise<GithubServer> {
   const issues: FakeIssue[] = [];
+  const isRepository = (name: string): boolean =>
+    name === 'acme/app' || [...issues, ...discussions.all].some(({ repository }) => repository === name);
+  const discussions = new GithubDiscussions(isRepository);
   const asked: [string, number][] = [];
   let token = 'first-token';
   let renewals = 0;
@@ -127,10 +136,29 @@ export async function startGithub(): Promise<GithubServer> {
     return paged(url, shownReviews, request);
   };
 
-  const answer = (request: Request): Response => {
+  /** A spent limit is an error with status 200. */
+  const graphql = async (request: Request): Promise<Response> => {
+    const isSpent = left !== null && left <= 0;
+    if (left !== null && !isSpent) left -= 1;
+    const headers = {
+      'x-ratelimit-limit': '5000',
+      'x-ratelimit-remaining': String(left ?? 4_999),
+      'x-ratelimit-used': '1',
+      'x-ratelimit-reset': String(resetS),
+      'x-ratelimit-resource': 'graphql',
+    };
+    const limited = { errors: [{ type: 'RATE_LIMITED', message: 'API rate limit exceeded for user ID 1.' }] };
+    const asked = (await request.json()) as { query: string; variables: Record<string, unknown> };
+    return Response.json(isSpent ? limited : discussions.answer(asked), { headers });
+  };
+
+  const answer = (request: Request): Promise<Response> | Response => {
     const url = new URL(request.url);
     if (!request.headers.has('user-agent')) return message('Request forbidden by administrative rules', 403);
     if (request.headers.get('authorization') !== `Bearer ${token}`) return message('Bad credentials', 401);
+    if (/^(?:\/api)?\/graphql$/.test(url.pathname)) {
+      return request.method === 'POST' ? graphql(request) : message('Not Found', 404);
+    }
     if (left !== null) {
       const rate = { 'x-ratelimit-limit': '5000', 'x-ratelimit-reset': String(resetS) };
       if (left <= 0)
@@ -142,7 +170,7 @@ export async function startGithub(): Promise<GithubServer> {
         url.pathname,
       ) ?? [];
     const within = issues.filter((each) => each.repository === repository);
-    if (repository !== 'acme/app' && within.length === 0) return message('Not Found', 404);
+    if (!isRepository(repository)) return message('Not Found', 404);
     if (list === 'pulls') return pullPart(url, within, { number, part, request });
     if (number === undefined) {
       const since = url.searchParams.get('since');
@@ -163,18 +191,40 @@ export async function startGithub(): Promise<GithubServer> {
     }));
     return paged(url, comments, request);
   };
-  const fake = await startHttpFake((request) => {
-    const made = answer(request);
+  const fake = await startHttpFake(async (request) => {
+    const made = await answer(request);
     const { pathname, search } = new URL(request.url);
     asked.push([pathname + search, made.status]);
     return made;
   });
   const value = (): CredentialValue => ({ kind: 'bearer', token });
-  const current = (name: string) => issues.find(({ title, isDeleted }) => title === name && !isDeleted);
+  const current = (name: string): FakeIssue | FakeDiscussion | undefined =>
+    (kind === 'issues' ? issues : discussions.all).find(
+      ({ title, isDeleted }) => title === name && !isDeleted,
+    );
+  /** Issues, pull requests and discussions of a repository have numbers in common. */
+  const nextNumber = () => issues.length + discussions.all.length + 1;
+  const discuss = (title: string, body: string, more: Partial<FakeDiscussion> = {}): FakeDiscussion => {
+    const made: FakeDiscussion = {
+      repository: 'acme/app',
+      number: nextNumber(),
+      title,
+      body,
+      category: 'Q&A',
+      labels: [],
+      closed: false,
+      comments: [],
+      updated: now(),
+      isDeleted: false,
+      ...more,
+    };
+    discussions.all.push(made);
+    return made;
+  };
   const add = (title: string, body: string, more: Partial<FakeIssue> = {}): FakeIssue => {
     const made: FakeIssue = {
       repository: 'acme/app',
-      number: issues.length + 1,
+      number: nextNumber(),
       title,
       body,
       state: 'open',
@@ -193,15 +243,22 @@ export async function startGithub(): Promise<GithubServer> {
   return {
     ...fake,
     slug: 'github',
-    scopeConfig: { api_url: fake.origin, repositories: ['acme/app'], relist_hours: 0 },
+    scopeConfig: {
+      api_url: fake.origin,
+      repositories: ['acme/app'],
+      relist_hours: 0,
+      ...(kind === 'discussions' && { kinds: [kind] }),
+    },
     credential: { origin: fake.origin, value: value() },
     allowedOrigins: [fake.origin],
     roots: {},
     issues,
     asked,
     add,
-    age: (issue, ms) => {
-      issue.updated = `${new Date(Date.now() - ms).toISOString().slice(0, 19)}Z`;
+    discussions,
+    discuss,
+    age: (of, ms) => {
+      of.updated = `${new Date(Date.now() - ms).toISOString().slice(0, 19)}Z`;
     },
     budget: (requests, resetsInS = 0) => {
       left = requests;
@@ -210,7 +267,7 @@ export async function startGithub(): Promise<GithubServer> {
     put: (name, content) => {
       const body = Buffer.from(content).toString();
       const found = current(name);
-      if (found === undefined) add(name, body);
+      if (found === undefined) (kind === 'issues' ? add : discuss)(name, body);
       else Object.assign(found, { body, updated: now() });
       return Promise.resolve();
     },
