@@ -11,15 +11,24 @@ export function githubFailure(response: Response, body: unknown): SourceFailure 
   if (status !== 403 && status !== 429) {
     return null;
   }
-  const after = retryAfterMs(headers.get('retry-after'), maxPauseMs);
-  const isSpent = headers.get('x-ratelimit-remaining') === '0';
   const message = String((Object(body) as { message?: unknown }).message).slice(0, 1_000);
-  if (after === null && !isSpent && status !== 429 && !/rate limit|abuse detection/i.test(message)) {
-    return null;
-  }
-  return new SourceFailure('rate_limited', 'GitHub asks for a pause.', {
-    retryAfterMs: after ?? (isSpent ? untilReset(headers) : unnamedPauseMs),
-  });
+  const isPause = afterOf(headers) !== null || isSpent(headers) || status === 429;
+  return isPause || /rate limit|abuse detection/i.test(message)
+    ? new SourceFailure('rate_limited', 'GitHub asks for a pause.', { retryAfterMs: pauseOf(headers) })
+    : null;
+}
+
+/** How long the headers of a refusal ask to wait. */
+export function pauseOf(headers: Headers): number {
+  return afterOf(headers) ?? (isSpent(headers) ? untilReset(headers) : unnamedPauseMs);
+}
+
+function afterOf(headers: Headers): number | null {
+  return retryAfterMs(headers.get('retry-after'), maxPauseMs);
+}
+
+function isSpent(headers: Headers): boolean {
+  return headers.get('x-ratelimit-remaining') === '0';
 }
 
 function untilReset(headers: Headers): number {

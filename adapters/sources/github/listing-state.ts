@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { isRecentListing } from '../shared/recent-listing.ts';
 import { parseState, parseStored } from '../shared/stored-text.ts';
 
-/** From when on changes of one repository are asked for, and the tag of an empty answer to that. */
+/** From when on changes of one list are asked for, and the tag of an empty answer to that. */
 const since = z.object({ since: z.string().max(40), etag: z.string().max(200).nullable() });
-type Since = z.output<typeof since>;
+export type Since = z.output<typeof since>;
 
-/** By the names of repositories. */
+/** By the keys of lists. */
 const sinces = z.array(z.tuple([z.string(), since])).max(100);
 
 const checkpoint = z.object({
@@ -19,8 +19,9 @@ const state = z.object({
   mode: z.enum(['everything', 'changes']),
   /** Begin of this listing, by the clock of the service. */
   began: z.string(),
-  repository: z.int().min(0),
-  /** Of the page within the repository. */
+  /** Index of the list that is read. */
+  list: z.int().min(0),
+  /** Of the page within the list. */
   paging: z.string().nullable(),
   done: sinces,
   before: checkpoint.nullable(),
@@ -36,25 +37,21 @@ export function sinceOf(began: string): string {
 }
 
 /** From when on changes are listed; null: everything is. */
-export function sinceIn({ before }: ListingState, name: string): Since | null {
-  return before?.of.find(([each]) => each === name)?.[1] ?? null;
+export function sinceIn({ before }: ListingState, key: string): Since | null {
+  return before?.of.find(([each]) => each === key)?.[1] ?? null;
 }
 
-/** How a listing begins: with the changes, where the checkpoint is of a recent listing of the same repositories. */
-export function beginState(
-  text: string | null,
-  relistHours: number,
-  repositories: readonly string[],
-): ListingState {
+/** How a listing begins: with the changes, where the checkpoint is of a recent listing of the same lists. */
+export function beginState(text: string | null, relistHours: number, keys: readonly string[]): ListingState {
   const before = text === null ? null : parseStored(checkpoint, text);
   const isUsable =
     before !== null &&
     isRecentListing(before.whole, relistHours) &&
-    repositories.every((name) => before.of.some(([each]) => each === name));
+    keys.every((key) => before.of.some(([each]) => each === key));
   return {
     mode: isUsable ? 'changes' : 'everything',
     began: '',
-    repository: 0,
+    list: 0,
     paging: null,
     done: [],
     before: isUsable ? before : null,

@@ -7,26 +7,19 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
-import { JsonApi, type Answer } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { serviceTime } from '../shared/service-time.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { githubConnection } from './connection.ts';
-import { toDocument, toMarkdown, versionOf } from './document.ts';
-import { githubFailure } from './failure.ts';
-import { beginState, readState, sinceIn, sinceOf, type ListingState } from './listing-state.ts';
+import { beginState, readState, sinceIn, sinceOf } from './listing-state.ts';
+import { findListed, listsOf, type ScopeList } from './scope-lists.ts';
 import { githubScope, type GithubScope } from './scope.ts';
-import { comments, issue as issueForm, issues, nextIn, type Comment, type Issue } from './wire.ts';
-
-/** An issue has up to 65,536 characters: a page of more might exceed the limit of an answer. */
-const pageSize = 30;
-const maxCommentPages = 100;
 
 export const githubProvider = defineProvider<GithubScope>({
   slug: 'github',
-  title: 'GitHub issues and pull requests',
-  description: 'Reads the issues and pull requests of repositories of GitHub, with their comments.',
+  title: 'GitHub issues, pull requests and discussions',
+  description: 'Reads issues, pull requests and discussions of repositories of GitHub, with their comments.',
   beta: true,
   scope: githubScope,
   credentialKinds: ['bearer'],
@@ -39,59 +32,46 @@ export const githubProvider = defineProvider<GithubScope>({
 
 class GithubSource implements Source {
   readonly #scope: GithubScope;
-  readonly #api: JsonApi;
+  readonly #lists: readonly ScopeList[];
 
   constructor(scope: GithubScope, access: SourceAccess) {
     this.#scope = scope;
-    this.#api = new JsonApi(access, {
-      base: scope.api_url,
-      headers: {
-        accept: 'application/vnd.github+json',
-        'x-github-api-version': '2022-11-28',
-        'user-agent': 'platform',
-      },
-      failure: githubFailure,
-    });
+    this.#lists = listsOf(scope, access);
   }
 
   async check(signal: AbortSignal): Promise<void> {
-    for (const name of this.#scope.repositories) {
-      await this.#api.get(`/repos/${name}/issues?per_page=1&state=all`, issues, { signal });
+    for (const { reader, repository } of this.#lists) {
+      await reader.check(repository, signal);
     }
   }
 
   async list({ cursor, checkpoint }: ListInput, signal: AbortSignal): Promise<SourcePage> {
-    const { repositories, relist_hours: hours, max_documents: max } = this.#scope;
+    const { relist_hours: hours, max_documents: max } = this.#scope;
     const place = placeOf(cursor);
-    const state = place.at === null ? beginState(checkpoint, hours, repositories) : readState(place.at);
-    const name = repositories[state.repository];
-    if (name === undefined) {
+    const keys = this.#lists.map(({ key }) => key);
+    const state = place.at === null ? beginState(checkpoint, hours, keys) : readState(place.at);
+    const list = this.#lists[state.list];
+    if (list === undefined) {
       throw new SourceFailure('cursor_expired', 'The listing has to begin again.');
     }
-    const known = sinceIn(state, name);
-    const answer = await this.#page(name, state, signal);
-    state.began ||= serviceTime(answer?.headers);
-    const found = (answer?.value ?? []).filter((each) => this.#isWanted(each));
-    const paging = nextIn(answer?.headers.get('link') ?? null);
+    const kindPlace = { paging: state.paging, known: sinceIn(state, list.key) };
+    const asked = list.reader.page(list.repository, kindPlace, signal);
+    const page = await laterPage(state.paging !== null, asked);
+    state.began ||= serviceTime(page.headers);
+    const { paging } = page;
     if (paging === null) {
-      const isQuiet = known !== null && state.paging === null && (answer?.value.length ?? 0) === 0;
-      state.done.push([
-        name,
-        isQuiet
-          ? { since: known.since, etag: answer === null ? known.etag : tagOf(answer) }
-          : { since: sinceOf(state.began), etag: null },
-      ]);
+      state.done.push([list.key, page.again ?? { since: sinceOf(state.began), etag: null }]);
     }
-    const isLast = paging === null && state.repository + 1 === repositories.length;
-    const following = { ...state, paging, repository: state.repository + (paging === null ? 1 : 0) };
-    const next = isLast ? null : JSON.stringify(following);
-    const { take, ...end } = nextPlace(place, { count: found.length, next, max });
+    const following = { ...state, paging, list: state.list + (paging === null ? 1 : 0) };
+    const { take, ...end } = nextPlace(place, {
+      count: page.documents.length,
+      next: following.list === this.#lists.length ? null : JSON.stringify(following),
+      max,
+    });
     const isComplete = end.next === null && end.truncated !== true;
     const whole = state.mode === 'everything' ? state.began : (state.before?.whole ?? state.began);
     return {
-      documents: found
-        .slice(0, take)
-        .map((each) => toDocument(name, each, this.#needsComments(each) ? null : toMarkdown(each, []))),
+      documents: page.documents.slice(0, take),
       gone: [],
       checkpoint: isComplete ? JSON.stringify({ whole, of: state.done }) : null,
       total: null,
@@ -100,86 +80,15 @@ class GithubSource implements Source {
     };
   }
 
-  async fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    const found = await this.#issue(ref, signal);
-    if (found === null) {
-      return { kind: 'gone' };
-    }
-    const current = versionOf(found);
-    if (current === version) {
-      return { kind: 'unchanged' };
-    }
-    const said = this.#needsComments(found) ? await this.#comments(ref, maxBytes, signal) : [];
-    const content = said === null ? null : toMarkdown(found, said);
-    return content === null || content.byteLength > maxBytes
-      ? { kind: 'skipped', code: 'too_large' }
-      : { kind: 'content', content, mediaType: 'text/markdown', version: current };
+  async fetch({ ref, ...input }: FetchInput, signal: AbortSignal): Promise<Fetched> {
+    const found = findListed(this.#lists, ref);
+    return found === null
+      ? { kind: 'gone' }
+      : found.list.reader.fetch(found.list.repository, found.number, input, signal);
   }
 
   async exists(ref: string, signal: AbortSignal): Promise<boolean> {
-    const found = await this.#issue(ref, signal);
-    return found !== null && this.#isWanted(found);
+    const found = findListed(this.#lists, ref);
+    return found !== null && found.list.reader.exists(found.list.repository, found.number, signal);
   }
-
-  #isWanted(issue: Issue): boolean {
-    return this.#scope.kinds.includes(issue.pull_request == null ? 'issues' : 'pull_requests');
-  }
-
-  #needsComments(issue: Issue): boolean {
-    return this.#scope.comments && issue.comments > 0;
-  }
-
-  /** Null: nothing has changed. Sorted by creation, so that a change meanwhile moves nothing to another page. */
-  async #page(name: string, state: ListingState, signal: AbortSignal): Promise<Answer<Issue[]> | null> {
-    const query = new URLSearchParams(state.paging ?? '');
-    query.set('state', 'all');
-    query.set('sort', 'created');
-    query.set('direction', 'asc');
-    query.set('per_page', String(pageSize));
-    const known = sinceIn(state, name);
-    if (known !== null) {
-      query.set('since', known.since);
-    }
-    const tag = state.paging === null ? (known?.etag ?? null) : null;
-    const path = `/repos/${name}/issues?${query.toString()}`;
-    const headers = tag === null ? {} : { 'if-none-match': tag };
-    return laterPage(state.paging !== null, this.#api.seek(path, issues, { signal, headers, absent: [304] }));
-  }
-
-  /** Null also for an issue that was moved to another repository. */
-  async #issue(ref: string, signal: AbortSignal): Promise<Issue | null> {
-    const [name = '', number = ''] = ref.split('#');
-    if (!this.#scope.repositories.includes(name) || !/^\d{1,15}$/.test(number)) {
-      return null;
-    }
-    const found = await this.#api.find(`/repos/${name}/issues/${number}`, issueForm, { signal });
-    return found?.number === Number(number) ? found : null;
-  }
-
-  /** Null: they are longer than `maxBytes`. */
-  async #comments(ref: string, maxBytes: number, signal: AbortSignal): Promise<Comment[] | null> {
-    const [name, number] = ref.split('#');
-    const found: Comment[] = [];
-    let length = 0;
-    let paging: string | null = '';
-    for (let pages = 0; paging !== null && pages < maxCommentPages; pages += 1) {
-      const path = `/repos/${name}/issues/${number}/comments?per_page=${pageSize}&${paging}`;
-      const answer: Answer<Comment[]> | null = await this.#api.seek(path, comments, {
-        signal,
-        absent: [404, 410],
-      });
-      found.push(...(answer?.value ?? []));
-      length += (answer?.value ?? []).reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
-      if (length > maxBytes) {
-        return null;
-      }
-      paging = nextIn(answer?.headers.get('link') ?? null);
-    }
-    return found;
-  }
-}
-
-function tagOf(answer: Answer<unknown>): string | null {
-  const tag = answer.headers.get('etag');
-  return tag !== null && tag.length <= 200 ? tag : null;
 }

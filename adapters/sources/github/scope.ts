@@ -14,12 +14,20 @@ export const githubScope = z.strictObject({
     .max(20)
     .describe('Repositories as <owner>/<name>.'),
   kinds: z
-    .array(z.enum(['issues', 'pull_requests']))
+    .array(z.enum(['issues', 'pull_requests', 'discussions']))
     .min(1)
-    .max(2)
+    .max(3)
     .default(['issues', 'pull_requests'])
-    .describe('What is read, open and closed.'),
+    .describe(
+      'What is read, open and closed. GitHub shows discussions with a credential or an account only.',
+    ),
   comments: z.boolean().default(true).describe('Whether comments belong to the documents.'),
+  reviews: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether reviews of pull requests and their comments belong to the documents. Each pull request then needs requests of its own.',
+    ),
   relist_hours: relistHours('what has changed'),
   max_documents: maxDocuments('documents'),
 });

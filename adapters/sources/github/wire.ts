@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-const login = z.object({ login: z.string() }).nullish();
+const login = z.object({ login: z.string().max(200) }).nullish();
+const time = z.string().max(40);
 
 /** An issue as the list and the single address give it; a pull request is one as well. */
 export const issue = z.object({
@@ -15,17 +16,41 @@ export const issue = z.object({
     .max(1_000)
     .default([]),
   comments: z.int().min(0).default(0),
-  created_at: z.string(),
-  updated_at: z.string(),
+  created_at: time,
+  updated_at: time,
   pull_request: z.object({}).nullish(),
 });
 export type Issue = z.output<typeof issue>;
 
 export const issues = z.array(issue).max(100);
 export const comments = z
-  .array(z.object({ body: z.string().nullish(), user: login, created_at: z.string() }))
+  .array(z.object({ body: z.string().nullish(), user: login, created_at: time }))
   .max(100);
-export type Comment = z.output<typeof comments>[number];
+
+export const reviews = z
+  .array(
+    z.object({
+      body: z.string().nullish(),
+      user: login,
+      state: z.string(),
+      submitted_at: time.nullish(),
+    }),
+  )
+  .max(100);
+
+/** Of lines of a pull request; `line` is null where later changes have removed it. */
+export const reviewComments = z
+  .array(
+    z.object({
+      body: z.string().nullish(),
+      user: login,
+      path: z.string().max(10_000),
+      line: z.int().nullish(),
+      original_line: z.int().nullish(),
+      created_at: time,
+    }),
+  )
+  .max(100);
 
 const pagingFields = ['page', 'after'];
 

@@ -10,7 +10,7 @@ import { expectChangesWithWrongClock } from '../../support/sources/wrong-clock.t
 
 describeSource('issues of GitHub', {
   provider: githubProvider,
-  start: startGithub,
+  start: () => startGithub(),
   nameIn: (listed) => /^acme\/app#\d+ (.*)\.md$/su.exec(listed)?.[1] ?? listed,
   pageSize: 30,
 });
@@ -73,6 +73,94 @@ describe('GitHub', () => {
     expect(server.asked.length).toBe(2);
   });
 
+  const reviewed = () =>
+    server.add('Add login', 'Please.', {
+      isPull: true,
+      comments: ['Me too.'],
+      reviews: [
+        { state: 'COMMENTED', body: '', submitted: '2025-01-30T08:00:00Z' },
+        { state: 'CHANGES_REQUESTED', body: 'Almost.', submitted: '2025-01-31T08:00:00Z' },
+        { state: 'APPROVED', body: 'Good.', submitted: '2025-02-03T08:00:00Z' },
+        { state: 'PENDING', body: 'My draft.' },
+      ],
+      reviewComments: [
+        { path: 'src/app.ts', line: 12, body: 'Why?', created: '2025-01-30T08:00:00Z' },
+        { path: 'src/old.ts', line: null, body: 'Because.', created: '2025-02-02T08:00:00Z' },
+      ],
+    });
+  const pull = { ref: 'acme/app#1', version: null, mediaType: null };
+
+  it('describes a pull request with its reviews and their comments in the order of time', async () => {
+    server = await startGithub();
+    reviewed();
+    const source = await open({ reviews: true });
+    await source.check(brief());
+    const found = await source.fetch({ ...pull, maxBytes: 100_000 }, brief());
+    expect(found.kind === 'content' && Buffer.from(found.content).toString()).toBe(
+      '# Add login\n\nPull request #1 by octocat, 2025-01-01, open\n\nPlease.\n\n' +
+        '## Review comment by hubot, 2025-01-30, src/app.ts:12\n\nWhy?\n\n' +
+        '## Review by reviewer, 2025-01-31, changes requested\n\nAlmost.\n\n' +
+        '## Comment by hubot, 2025-02-01\n\nMe too.\n\n' +
+        '## Review comment by hubot, 2025-02-02, src/old.ts:7\n\nBecause.\n\n' +
+        '## Review by reviewer, 2025-02-03, approved\n\nGood.',
+    );
+    const bare = await (await open()).fetch({ ...pull, maxBytes: 100_000 }, brief());
+    expect(bare.kind === 'content' && Buffer.from(bare.content).toString()).not.toMatch(/Almost|Why/);
+  });
+
+  it('has other versions of pull requests, and of nothing else, where the scope has reviews', async () => {
+    server = await startGithub();
+    reviewed();
+    server.add('issue', 'text');
+    const [one, two] = (await listAll(await open())).documents;
+    const withReviews = (await listAll(await open({ reviews: true }))).documents;
+    expect(withReviews[0]!.version).not.toBe(one!.version);
+    expect(withReviews[1]).toEqual(two);
+  });
+
+  it('reads a pull request again when it has a new review comment', async () => {
+    server = await startGithub();
+    const made = reviewed();
+    server.age(made, hourMs);
+    const model = new SourceModel();
+    const source = await open({ reviews: true, relist_hours: 24 });
+    await model.sync(source);
+    server.age(made, 0);
+    made.reviewComments.push({ path: 'a.ts', line: 1, body: 'One more.', created: made.updated });
+    expect(await model.sync(source)).toMatchObject({ scope: 'changes', documents: { length: 1 } });
+    expect(model.copies.get('acme/app#1')?.text).toContain('One more.');
+  });
+
+  it('reads all review comments, but none beyond the limit of a document', async () => {
+    server = await startGithub();
+    const made = server.add('Long', 'body', { isPull: true });
+    const comment = (at: number, body: string) =>
+      made.reviewComments.push({ path: 'a.ts', line: at, body, created: '2025-02-02T08:00:00Z' });
+    for (let at = 0; at < 95; at += 1) comment(at, `comment ${at}.`);
+    const source = await open({ reviews: true });
+    const found = await source.fetch({ ...pull, maxBytes: 100_000 }, brief());
+    expect(found.kind === 'content' && Buffer.from(found.content).toString()).toContain('comment 94.');
+    made.reviewComments = [];
+    for (let at = 0; at < 200; at += 1) comment(at, 'word '.repeat(100));
+    server.asked.length = 0;
+    expect(await source.fetch({ ...pull, maxBytes: 2_000 }, brief())).toMatchObject({ code: 'too_large' });
+    // The pull request, its reviews, and one page of their comments.
+    expect(server.asked.length).toBe(3);
+  });
+
+  it('says with its check that reviews are not shown to the credential', async () => {
+    server = await startGithub();
+    const source = await open({ reviews: true });
+    server.interfere((request, response) => {
+      if (!request.url!.includes('/pulls/')) return false;
+      response
+        .writeHead(403)
+        .end(JSON.stringify({ message: 'Resource not accessible by personal access token' }));
+      return true;
+    });
+    await expect(source.check(brief())).rejects.toMatchObject({ code: 'auth_failed' });
+  });
+
   it('lists what changed since the last listing, and everything again after the hours of the scope', async () => {
     server = await startGithub();
     const issues = Array.from({ length: 70 }, (_, at) => server.add(`n${at}`, `text ${at}`));
@@ -132,6 +220,30 @@ describe('GitHub', () => {
     expect((await listAll(source)).documents.map(({ ref }) => ref)).toEqual(['acme/app#2']);
     expect(await source.exists('acme/app#1', brief())).toBe(false);
     expect(await source.exists('acme/elsewhere#1', brief())).toBe(false);
+  });
+
+  it('goes on from checkpoints and versions that had no reviews and no discussions', async () => {
+    server = await startGithub();
+    server.add('a', 'text', { comments: ['Me too.'], updated: '2025-03-01T00:00:00Z' });
+    server.add('b', 'text', { isPull: true, updated: '2025-03-01T00:00:00Z' });
+    const source = await open({ relist_hours: 24 });
+    const { documents } = await listAll(source);
+    expect(documents.map(({ version }) => version)).toEqual([
+      '2025-03-01T00:00:00Z/9df3adbca22ba171',
+      '2025-03-01T00:00:00Z/136f1dae529d0581',
+    ]);
+    const since = { since: '2025-02-01T00:00:00Z', etag: null };
+    const before = JSON.stringify({ whole: new Date().toISOString(), of: [['acme/app', since]] });
+    expect(await listAll(source, before)).toMatchObject({ scope: 'changes', documents: { length: 2 } });
+  });
+
+  it('has other versions where the scope leaves out comments', async () => {
+    server = await startGithub();
+    server.add('a', 'text', { comments: ['Me too.'] });
+    const [listed] = (await listAll(await open())).documents;
+    const [bare] = (await listAll(await open({ comments: false }))).documents;
+    expect(bare!.version).not.toBe(listed!.version);
+    expect(Buffer.from(bare!.content!).toString()).not.toContain('Me too.');
   });
 
   it('waits until a spent limit is renewed', async () => {

@@ -1,7 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import { GithubDiscussions, type FakeDiscussion } from './github-discussions.ts';
 import { startHttpFake } from './http-fake.ts';
 import type { FakeSource } from './source-contract.ts';
+
+/** Pending without a time. */
+interface FakeReview {
+  body: string | null;
+  state: 'APPROVED' | 'CHANGES_REQUESTED' | 'COMMENTED' | 'DISMISSED' | 'PENDING';
+  submitted?: string;
+}
+
+interface FakeReviewComment {
+  path: string;
+  body: string;
+  created: string;
+  /** Null: later changes have removed it. */
+  line: number | null;
+}
 
 interface FakeIssue {
   repository: string;
@@ -11,6 +27,8 @@ interface FakeIssue {
   state: 'open' | 'closed';
   labels: string[];
   comments: string[];
+  reviews: FakeReview[];
+  reviewComments: FakeReviewComment[];
   updated: string;
   isPull: boolean;
   isDeleted: boolean;
@@ -19,17 +37,25 @@ interface FakeIssue {
 export interface GithubServer extends FakeSource {
   issues: FakeIssue[];
   add(title: string, body: string, more?: Partial<FakeIssue>): FakeIssue;
-  /** As if the issue had last been changed so long ago. */
-  age(issue: FakeIssue, ms: number): void;
+  discussions: GithubDiscussions;
+  discuss(title: string, body: string, more?: Partial<FakeDiscussion>): FakeDiscussion;
+  /** As if the issue or discussion had last been changed so long ago. */
+  age(of: { updated: string }, ms: number): void;
   /** What was asked for: path with query, and the status of the answer. */
   asked: [path: string, status: number][];
   /** Requests left until the limit; null: no limit. */
   budget(requests: number | null, resetsInS?: number): void;
 }
 
-/** The parts of the REST interface of GitHub that the provider uses, in its documented form. */
-export async function startGithub(): Promise<GithubServer> {
+/**
+ * The parts of the interfaces of GitHub that the provider uses, in their documented form.
+ * @param kind of what `put` makes
+ */
+export async function startGithub(kind: 'issues' | 'discussions' = 'issues'): Promise<GithubServer> {
   const issues: FakeIssue[] = [];
+  const isRepository = (name: string): boolean =>
+    name === 'acme/app' || [...issues, ...discussions.all].some(({ repository }) => repository === name);
+  const discussions = new GithubDiscussions(isRepository);
   const asked: [string, number][] = [];
   let token = 'first-token';
   let renewals = 0;
@@ -75,20 +101,77 @@ export async function startGithub(): Promise<GithubServer> {
     });
   };
 
-  const answer = (request: Request): Response => {
+  const shownComment = ({ path, line, body, created }: FakeReviewComment, at: number) => ({
+    id: at,
+    pull_request_review_id: at,
+    diff_hunk: '@@ -1 +1 @@',
+    path,
+    line,
+    original_line: 7,
+    user: { login: 'hubot' },
+    body,
+    created_at: created,
+    updated_at: created,
+  });
+  const pullPart = (
+    url: URL,
+    within: readonly FakeIssue[],
+    { number, part, request }: { number: string | undefined; part: string | undefined; request: Request },
+  ): Response => {
+    const pulls = within.filter(({ isPull, isDeleted }) => isPull && !isDeleted);
+    if (number === 'comments') {
+      const all = pulls.flatMap(({ reviewComments }) => reviewComments);
+      return paged(url, all.map(shownComment), request);
+    }
+    const found = pulls.find((each) => each.number === Number(number));
+    if (found === undefined || part === undefined) return message('Not Found', 404);
+    if (part === 'comments') return paged(url, found.reviewComments.map(shownComment), request);
+    const shownReviews = found.reviews.map(({ body, state, submitted }, at) => ({
+      id: at,
+      user: { login: 'reviewer' },
+      body: body ?? '',
+      state,
+      ...(submitted !== undefined && { submitted_at: submitted }),
+    }));
+    return paged(url, shownReviews, request);
+  };
+
+  /** A spent limit is an error with status 200. */
+  const graphql = async (request: Request): Promise<Response> => {
+    const isSpent = left !== null && left <= 0;
+    if (left !== null && !isSpent) left -= 1;
+    const headers = {
+      'x-ratelimit-limit': '5000',
+      'x-ratelimit-remaining': String(left ?? 4_999),
+      'x-ratelimit-used': '1',
+      'x-ratelimit-reset': String(resetS),
+      'x-ratelimit-resource': 'graphql',
+    };
+    const limited = { errors: [{ type: 'RATE_LIMITED', message: 'API rate limit exceeded for user ID 1.' }] };
+    const asked = (await request.json()) as { query: string; variables: Record<string, unknown> };
+    return Response.json(isSpent ? limited : discussions.answer(asked), { headers });
+  };
+
+  const answer = (request: Request): Promise<Response> | Response => {
     const url = new URL(request.url);
     if (!request.headers.has('user-agent')) return message('Request forbidden by administrative rules', 403);
     if (request.headers.get('authorization') !== `Bearer ${token}`) return message('Bad credentials', 401);
+    if (/^(?:\/api)?\/graphql$/.test(url.pathname)) {
+      return request.method === 'POST' ? graphql(request) : message('Not Found', 404);
+    }
     if (left !== null) {
       const rate = { 'x-ratelimit-limit': '5000', 'x-ratelimit-reset': String(resetS) };
       if (left <= 0)
         return message('API rate limit exceeded', 403, { ...rate, 'x-ratelimit-remaining': '0' });
       left -= 1;
     }
-    const [, repository = '', number, part] =
-      /^\/repos\/([^/]+\/[^/]+)\/issues(?:\/(\d+)(?:\/(comments))?)?$/.exec(url.pathname) ?? [];
+    const [, repository = '', list, number, part] =
+      /^\/repos\/([^/]+\/[^/]+)\/(issues|pulls)(?:\/(\d+|comments)(?:\/(comments|reviews))?)?$/.exec(
+        url.pathname,
+      ) ?? [];
     const within = issues.filter((each) => each.repository === repository);
-    if (repository !== 'acme/app' && within.length === 0) return message('Not Found', 404);
+    if (!isRepository(repository)) return message('Not Found', 404);
+    if (list === 'pulls') return pullPart(url, within, { number, part, request });
     if (number === undefined) {
       const since = url.searchParams.get('since');
       const listed = within.filter(
@@ -100,31 +183,55 @@ export async function startGithub(): Promise<GithubServer> {
     if (found === undefined) return message('Not Found', 404);
     if (found.isDeleted) return message('This issue was deleted', 410);
     if (part === undefined) return Response.json(shown(found));
-    const said = found.comments.map((body, at) => ({
+    const comments = found.comments.map((body, at) => ({
       id: at,
       body,
       user: at % 2 === 0 ? { login: 'hubot' } : null,
       created_at: '2025-02-01T00:00:00Z',
     }));
-    return paged(url, said, request);
+    return paged(url, comments, request);
   };
-  const fake = await startHttpFake((request) => {
-    const made = answer(request);
+  const fake = await startHttpFake(async (request) => {
+    const made = await answer(request);
     const { pathname, search } = new URL(request.url);
     asked.push([pathname + search, made.status]);
     return made;
   });
   const value = (): CredentialValue => ({ kind: 'bearer', token });
-  const current = (name: string) => issues.find(({ title, isDeleted }) => title === name && !isDeleted);
+  const current = (name: string): FakeIssue | FakeDiscussion | undefined =>
+    (kind === 'issues' ? issues : discussions.all).find(
+      ({ title, isDeleted }) => title === name && !isDeleted,
+    );
+  /** Issues, pull requests and discussions of a repository have numbers in common. */
+  const nextNumber = () => issues.length + discussions.all.length + 1;
+  const discuss = (title: string, body: string, more: Partial<FakeDiscussion> = {}): FakeDiscussion => {
+    const made: FakeDiscussion = {
+      repository: 'acme/app',
+      number: nextNumber(),
+      title,
+      body,
+      category: 'Q&A',
+      labels: [],
+      closed: false,
+      comments: [],
+      updated: now(),
+      isDeleted: false,
+      ...more,
+    };
+    discussions.all.push(made);
+    return made;
+  };
   const add = (title: string, body: string, more: Partial<FakeIssue> = {}): FakeIssue => {
     const made: FakeIssue = {
       repository: 'acme/app',
-      number: issues.length + 1,
+      number: nextNumber(),
       title,
       body,
       state: 'open',
       labels: [],
       comments: [],
+      reviews: [],
+      reviewComments: [],
       updated: now(),
       isPull: false,
       isDeleted: false,
@@ -136,15 +243,22 @@ export async function startGithub(): Promise<GithubServer> {
   return {
     ...fake,
     slug: 'github',
-    scopeConfig: { api_url: fake.origin, repositories: ['acme/app'], relist_hours: 0 },
+    scopeConfig: {
+      api_url: fake.origin,
+      repositories: ['acme/app'],
+      relist_hours: 0,
+      ...(kind === 'discussions' && { kinds: [kind] }),
+    },
     credential: { origin: fake.origin, value: value() },
     allowedOrigins: [fake.origin],
     roots: {},
     issues,
     asked,
     add,
-    age: (issue, ms) => {
-      issue.updated = `${new Date(Date.now() - ms).toISOString().slice(0, 19)}Z`;
+    discussions,
+    discuss,
+    age: (of, ms) => {
+      of.updated = `${new Date(Date.now() - ms).toISOString().slice(0, 19)}Z`;
     },
     budget: (requests, resetsInS = 0) => {
       left = requests;
@@ -153,7 +267,7 @@ export async function startGithub(): Promise<GithubServer> {
     put: (name, content) => {
       const body = Buffer.from(content).toString();
       const found = current(name);
-      if (found === undefined) add(name, body);
+      if (found === undefined) (kind === 'issues' ? add : discuss)(name, body);
       else Object.assign(found, { body, updated: now() });
       return Promise.resolve();
     },
