@@ -261,3 +261,30 @@ it('checks that documents exist by their key in a database that was empty before
     await world.stop();
   }
 });
+
+it('marks documents that have not changed in place, without an entry in an index', async () => {
+  const world = await openWorld();
+  try {
+    const { attempt, next } = await begun(600, { world });
+    await attempt();
+    for (let runs = 0; runs < 3; runs += 1) {
+      await next();
+      await attempt();
+    }
+    await world.admin.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    );
+    const updates = async () => {
+      const { rows } = await world.admin.query<{ all: number; inPlace: number }>(
+        `select n_tup_upd::int as all, n_tup_hot_upd::int as "inPlace" from pg_stat_user_tables
+         where relname = 'source_documents'`,
+      );
+      return rows[0]!;
+    };
+    await expect.poll(async () => (await updates()).all).toBeGreaterThanOrEqual(1_800);
+    const { all: made, inPlace } = await updates();
+    expect(inPlace / made).toBeGreaterThan(0.95);
+  } finally {
+    await world.stop();
+  }
+});
