@@ -137,7 +137,7 @@ describe('the current details of a run', () => {
     await expect
       .poll(() => details(first), { interval: 50 })
       .toBe('3 documents seen. The source asks for a pause of 4 s.');
-    expect(await end(first)).toMatchObject({ status: 'completed' });
+    expect(await end(first)).toMatchObject({ status: 'completed', rateLimitedMs: 4_000, attempts: 0 });
     await expect.poll(() => details(first)).toBe('The run is completed.');
 
     gates.clear();

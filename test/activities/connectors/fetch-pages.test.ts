@@ -5,6 +5,7 @@ import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
 import { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 import { ConnectorSpace, testProviders } from '#test/support/sources/connector-space.ts';
 import { MemorySource, memoryProvider } from '#test/support/sources/memory-source.ts';
@@ -143,6 +144,24 @@ it('has the source read the next documents while it stores some, and waits for i
   expect(calls).toEqual(['prepare 100', 'prepare 100', 'hundred fetched', 'prepare 50']);
   expect(open).toBe(0);
   expect(await space.contents()).toEqual(all(250));
+});
+
+it('has every run at the host obey a pause that the source asks for, also when the step has stored documents', async () => {
+  const { source, space, attempt } = await begun(6);
+  source.pageSize = 3;
+  source.before = (request, cursor) => {
+    if (request === 'list' && cursor === '3') {
+      throw new SourceFailure('rate_limited', 'The source asks for a pause.', { retryAfterMs: 60_000 });
+    }
+  };
+  expect(await attempt()).toEqual({ state: 'more', recordsFetched: 3, pauseMs: 60_000 });
+  expect(await space.runs()).toMatchObject([{ added: 3, rateLimitedMs: 60_000, attempts: 0 }]);
+  const { rows } = await shared.admin.query(
+    `select next_at > clock_timestamp() + interval '30 seconds' as "isPaused" from source_hosts
+     where tenant_id = $1 and host = 'm'`,
+    [space.fixture.tenantId],
+  );
+  expect(rows).toEqual([{ isPaused: true }]);
 });
 
 it('takes no requests of the host for documents that are left out by their size', async () => {
