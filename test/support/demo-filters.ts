@@ -1,27 +1,9 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect } from 'vitest';
 import { slack } from './slack.ts';
 
-/** A server that accepts connections and never answers. */
-export async function startSilence(): Promise<{ origin: string; stop: () => void }> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket.on('error', () => undefined));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: () => {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
-}
-
 /**
- * A response that failed, and one that runs until `end` since the model at `silent` does not answer it, in a space of
- * their own beside the demo's: what lists of workflows are filtered by.
+ * A failed response, and another that runs until `end`, since the model at `silent` does not answer it: what lists of
+ * workflows are filtered by. They are in a space of their own beside the demo's.
  */
 export async function leaveResponses(
   { api, key }: { api: string; key: string },
