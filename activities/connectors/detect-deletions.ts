@@ -9,7 +9,7 @@ import {
 import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
 import type { DetectDeletionsInput, DetectDeletionsResult } from '#workflows/sync-connector/messages.ts';
 import { askWhetherGone } from './ask-whether-gone.ts';
-import { pauseOf, withSource, type OpenRun, type SourceDependencies } from './run-steps.ts';
+import { notePause, pauseOf, withSource, type OpenRun, type SourceDependencies } from './run-steps.ts';
 
 /** Documents of one transaction. */
 const batchSize = 200;
@@ -63,6 +63,8 @@ async function detectSlice(
     if (stop !== null) {
       // Progress begins the count of attempts again.
       if (stop.code !== 'rate_limited' || asked.last === null) throw stop;
+      const paused = { tenantId, runId, host: open.host };
+      await unitOfWork.inTenant(tenantId, (em) => notePause(em, paused, stop));
       return { state: 'more', after: asked.last, pauseMs: pauseOf(stop) };
     }
     after = asked.last ?? after;

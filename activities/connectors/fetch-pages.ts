@@ -6,7 +6,7 @@ import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
 import type { FetchPagesResult, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
 import { extractionTurns, type FetchDependencies, type FetchWork } from './fetch-document.ts';
 import { fetchPage } from './fetch-page.ts';
-import { pauseOf, withSource } from './run-steps.ts';
+import { notePause, pauseOf, withSource } from './run-steps.ts';
 
 /** A step ends after so much time or so many documents, so that its progress is in the history. */
 const slice = { ms: 60_000, documents: 5_000 };
@@ -66,6 +66,8 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       : null;
     // Progress begins the count of attempts again.
     if (isPassing && current !== null && current.run.recordsFetched > before) {
+      const paused = { tenantId, runId: run.id, host: open.host };
+      await deps.unitOfWork.inTenant(tenantId, (em) => notePause(em, paused, error));
       return { state: 'more', recordsFetched: current.run.recordsFetched, pauseMs: pauseOf(error) };
     }
     throw error;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { ApplicationFailure } from '@temporalio/common';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { sourceOf } from '#domain/knowledge/connectors/connector-spec.ts';
@@ -18,6 +19,8 @@ export interface SourceDependencies {
 export interface OpenRun extends RunningRun {
   tenantId: string;
   source: Source;
+  /** Null: the source has none. */
+  host: string | null;
   /** Waits until so many requests may be sent to the source's host. */
   pace: (count: number, signal: AbortSignal) => Promise<void>;
 }
@@ -48,7 +51,7 @@ export async function withSource<T>(
     ({ host } = sources.endpoint(connector.providerSlug, connector.scopeConfig));
     source = await sources.open(sourceOf(connector, settings));
     const pace = paceOf(unitOfWork, { tenantId, host, maxWaitMs });
-    return await work({ ...running, tenantId, source, pace });
+    return await work({ ...running, tenantId, source, host, pace });
   } catch (error) {
     if (error instanceof RunEnded) {
       return 'ended';
@@ -86,23 +89,45 @@ export function paceOf(unitOfWork: UnitOfWork, { tenantId, host, maxWaitMs }: Pa
   };
 }
 
+interface RunAtHost {
+  tenantId: string;
+  runId: string;
+  host: string | null;
+}
+
 async function noteFailure(
   unitOfWork: UnitOfWork,
-  { tenantId, runId, host }: { tenantId: string; runId: string; host: string | null },
+  { tenantId, runId, host }: RunAtHost,
   failure: SourceFailure,
 ): Promise<void> {
-  const pausedMs = failure.code === 'rate_limited' ? pauseOf(failure) : 0;
   await unitOfWork.inTenant(tenantId, async (em) => {
     await em.nativeUpdate(SyncRun, { id: runId, status: 'running' }, { errorText: failure.message });
     await em.execute(
-      `update sync_runs set attempts = attempts + 1, rate_limited_ms = rate_limited_ms + ?
-       where tenant_id = ? and id = ? and status = 'running'`,
-      [pausedMs, tenantId, runId],
+      `update sync_runs set attempts = attempts + 1 where tenant_id = ? and id = ? and status = 'running'`,
+      [tenantId, runId],
     );
-    if (pausedMs > 0 && host !== null) {
-      await pauseHost(em, { tenantId, host, ms: pausedMs });
-    }
+    await notePause(em, { tenantId, runId, host }, failure);
   });
+}
+
+/** A pause that the source asks for is one for every run of the tenant at its host, and counted for this one. */
+export async function notePause(
+  em: EntityManager,
+  { tenantId, runId, host }: RunAtHost,
+  failure: SourceFailure,
+): Promise<void> {
+  if (failure.code !== 'rate_limited') {
+    return;
+  }
+  const ms = pauseOf(failure);
+  await em.execute(
+    `update sync_runs set rate_limited_ms = rate_limited_ms + ?
+     where tenant_id = ? and id = ? and status = 'running'`,
+    [ms, tenantId, runId],
+  );
+  if (host !== null) {
+    await pauseHost(em, { tenantId, host, ms });
+  }
 }
 
 /** Milliseconds that the source asks for. */

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
@@ -7,12 +9,15 @@ import { demoUsers } from '../../bin/platform/demo-users.ts';
 import { findBrowser, launchBrowser, openBrowser } from '../support/browser.ts';
 import { realWeights } from '../support/builtin-weights.ts';
 import { CookieClient, type Visitor } from '../support/cookie-client.ts';
+import { leaveResponses } from '../support/demo-filters.ts';
 import { freshClone, type FreshClone, type StartedClone } from '../support/fresh-clone.ts';
 import { modelAddress } from '../support/model-address.ts';
 import { lookAt } from '../support/page-look.ts';
 import { arrive, caller, refusal, useSession } from '../support/sign-in-journey.ts';
+import { startSilence } from '../support/silent-server.ts';
 import { slack } from '../support/slack.ts';
 import { splitFrames } from '../support/sse-frames.ts';
+import { linksIn, listAt } from '../support/temporal-list.ts';
 
 const browser = findBrowser();
 const [first, second] = demoUsers;
@@ -27,6 +32,7 @@ const promise = 'Refunds are issued within 14 days of purchase.';
 
 describe('the first run of a fresh clone', () => {
   let clone: FreshClone;
+  let silent: Awaited<ReturnType<typeof startSilence>>;
   let started: StartedClone;
   let startedAfterMs: number;
   let streamed: ResponseRecord;
@@ -35,7 +41,8 @@ describe('the first run of a fresh clone', () => {
   beforeAll(async () => {
     clone = await freshClone();
     const since = Date.now();
-    started = await clone.start();
+    silent = await startSilence();
+    started = await clone.start({ EGRESS_ALLOW: silent.origin });
     startedAfterMs = Date.now() - since;
     process.stderr.write(
       `The sign-in journey runs in ${browser ?? 'a client of cookies and forms: there is no browser here'}.\n`,
@@ -44,6 +51,7 @@ describe('the first run of a fresh clone', () => {
   afterAll(async () => {
     await Promise.all(visitors.map((visitor) => visitor.close()));
     await started?.stop();
+    silent?.stop();
     clone?.remove();
   });
 
@@ -66,6 +74,20 @@ describe('the first run of a fresh clone', () => {
     expect(await readBack(started.curlLines[1]!)).toEqual(streamed);
     for (const url of pagesOf(started.screen)) expect(await statusOf(url), url).toBe(200);
   }, 60_000);
+
+  it('reads the demo’s documents by a connector, whose first run is on record with every document', async () => {
+    const demo = demoOf(started.screen);
+    await expect.poll(async () => (await demo.firstRun()).completed_at, hybridSoon()).not.toBeNull();
+    const docs = readdirSync(join(clone.folder('clone'), 'docs'), { recursive: true, encoding: 'utf8' });
+    const count = docs.filter((name) => name.endsWith('.md')).length + ['README', 'CONTRIBUTING'].length;
+    expect(await demo.firstRun()).toMatchObject({
+      connector: { provider_slug: 'filesystem', status: 'active' },
+      status: 'completed',
+      error_message: null,
+      records_fetched: count,
+      metadata: { trigger: 'initial', added: count, failed: 0, skipped: 0 },
+    });
+  });
 
   it('prints a link that signs in a browser, for a session that is used, renewed and ended', async () => {
     const client = visitor(new CookieClient());
@@ -161,6 +183,31 @@ describe('the first run of a fresh clone', () => {
     300_000,
   );
 
+  it.skipIf(browser === undefined)(
+    'prints and documents links into Temporal UI whose filters are in effect and list what they name, and nothing else',
+    async () => {
+      const { link: ui, links } = filteredLinks(started.screen);
+      expect(new Set(links.keys())).toEqual(new Set(Object.keys(listed)));
+      const left = await leaveResponses(demoPlace(started.screen), silent.origin);
+      const window = await launchBrowser(browser!);
+      try {
+        for (const [name, { filters, rows }] of Object.entries(listed)) {
+          const link = links.get(name)!;
+          expect(link.startsWith(ui), `${name} ${link}`).toBe(true);
+          const shown = await listAt(window, link);
+          expect(shown.troubles, `${name} ${link}`).toEqual([]);
+          expect(shown.filters, name).toEqual(filters);
+          expect(shown.rows.length, name).toBeGreaterThan(0);
+          for (const row of shown.rows) expect(row, name).toMatchObject(rows);
+        }
+      } finally {
+        await window.close();
+        await left.end();
+      }
+    },
+    300_000,
+  );
+
   it('reads back and signs in also after a stop and a start', async () => {
     const { curlLines } = started;
     const before = linkOf(started.screen);
@@ -225,12 +272,54 @@ describe('the first run of a fresh clone', () => {
   );
 });
 
+/** The links with a filter, printed and documented, and what each row of their lists is. */
+const listed: Record<string, { filters: string[]; rows: object }> = {
+  Responses: {
+    filters: ['WorkflowType = "generateResponse"'],
+    rows: { type: 'generateResponse', workflowId: expect.stringMatching(/^response\//) as string },
+  },
+  Failures: { filters: ['ExecutionStatus = Failed'], rows: { status: 'Failed' } },
+  'responses that failed': {
+    filters: ['WorkflowType = "generateResponse"', 'ExecutionStatus = Failed'],
+    rows: { type: 'generateResponse', status: 'Failed' },
+  },
+  'responses that run': {
+    filters: ['WorkflowType = "generateResponse"', 'ExecutionStatus = Running'],
+    rows: { type: 'generateResponse', status: 'Running' },
+  },
+  'everything that failed': { filters: ['ExecutionStatus = Failed'], rows: { status: 'Failed' } },
+  upkeep: {
+    filters: ['WorkflowType = "runSweep"'],
+    rows: { type: 'runSweep', workflowId: expect.stringMatching(/^upkeep\//) as string },
+  },
+};
+
+/** Those of the screen, and those of the guide as they are at this start's port. */
+function filteredLinks(screen: string): { link: string; links: Map<string, string> } {
+  const [, link = ''] = /^ {2}Temporal UI +(http:\S+)$/m.exec(screen) ?? [];
+  const guide = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+  const documented = linksIn(guide, /^- \[([^\]]+)\]\((http:\S+\?query=\S+)\)$/gm);
+  const here = [...documented].map(
+    ([name, address]) => [name, address.replace('http://127.0.0.1:8233', link)] as const,
+  );
+  return { link, links: new Map([...linksIn(screen, /^ {2}(\w+) +(http:\S+\?query=\S+)$/gm), ...here]) };
+}
+
+/** The API's address and the demo's key. */
+function demoPlace(screen: string): { api: string; key: string } {
+  const [, api = ''] = /^ {2}API +(http:\S+)$/m.exec(screen) ?? [];
+  const [, key = ''] = /^ {2}Demo key +(\S+)$/m.exec(screen) ?? [];
+  return { api, key };
+}
+
 const hybridSoon = () => ({ timeout: 90_000 * slack(), interval: 500 });
 
 interface Demo {
   search(query: string): Promise<Found>;
   ask(question: string): Promise<ResponseRecord>;
   upload(filename: string, content: string): Promise<void>;
+  /** The oldest run of its only connector. */
+  firstRun(): Promise<{ completed_at: string | null; connector: object }>;
 }
 
 interface Found {
@@ -251,6 +340,8 @@ function demoOf(screen: string): Demo {
     expect(answer.status, `${method} ${path}`).toBeLessThan(300);
     return ((await answer.json()) as { data: T }).data;
   };
+  const collection = async () =>
+    `/collections/${(await call<{ id: string }[]>('GET', '/collections'))[0]!.id}`;
   return {
     search: (query) => call('POST', '/tools/knowledge_search/execute', { query }),
     ask: async (text) => {
@@ -260,9 +351,19 @@ function demoOf(screen: string): Demo {
       return read();
     },
     upload: async (filename, content) => {
-      const [collection] = await call<{ id: string }[]>('GET', '/collections');
       const body = { filename, content, media_type: 'text/markdown' };
-      await call('POST', `/collections/${collection!.id}/documents`, body);
+      await call('POST', `${await collection()}/documents`, body);
+    },
+    firstRun: async () => {
+      const connectors = `${await collection()}/connectors`;
+      const found = await call<{ id: string }[]>('GET', connectors);
+      expect(found).toHaveLength(1);
+      const [connector] = found;
+      const runs = await call<{ completed_at: string | null }[]>(
+        'GET',
+        `${connectors}/${connector!.id}/sync`,
+      );
+      return { ...runs.at(-1)!, connector: connector! };
     },
   };
 }

@@ -217,7 +217,7 @@ describe('a run of a connector', () => {
       }
       if (answered === 13) expect(Date.now() - askedAt).toBeGreaterThan(1_400);
     };
-    expect(await sync()).toMatchObject({ status: 'completed', deleted: 20 });
+    expect(await sync()).toMatchObject({ status: 'completed', deleted: 20, rateLimitedMs: 1_500 });
     // At most those beside the refused one were asked twice.
     expect(source.take('exists').length).toBeLessThanOrEqual(24);
   });

@@ -223,6 +223,24 @@ async function nextAt(tenantId: string): Promise<string> {
   return rows[0]!.at;
 }
 
+it('has every run at the host obey a pause that the source asks for, also when the step has stored documents', async () => {
+  const { source, space, attempt } = await begun(6);
+  source.pageSize = 3;
+  source.before = (request, cursor) => {
+    if (request === 'list' && cursor === '3') {
+      throw new SourceFailure('rate_limited', 'The source asks for a pause.', { retryAfterMs: 60_000 });
+    }
+  };
+  expect(await attempt()).toEqual({ state: 'more', recordsFetched: 3, pauseMs: 60_000 });
+  expect(await space.runs()).toMatchObject([{ added: 3, rateLimitedMs: 60_000, attempts: 0 }]);
+  const { rows } = await shared.admin.query(
+    `select next_at > clock_timestamp() + interval '30 seconds' as "isPaused" from source_hosts
+     where tenant_id = $1 and host = 'm'`,
+    [space.fixture.tenantId],
+  );
+  expect(rows).toEqual([{ isPaused: true }]);
+});
+
 it('takes no requests of the host for documents that are left out by their size', async () => {
   const { source, space, attempt } = await begun(600);
   for (const ref of source.documents.keys()) source.put(ref, 'x', { byteSize: 1_073_741_824 });
