@@ -167,15 +167,17 @@ export const knowledgeDefects: readonly Defect[] = [
   },
   {
     name: 'vectors of earlier readings left',
-    file: 'domain/knowledge/ingestion/store-passages.ts',
-    replace: [
-      [
-        'delete from chunk_vectors where tenant_id = ? and document_id = ? and generation < ?',
-        'delete from chunk_vectors where tenant_id = ? and document_id = ? and generation < ? and false',
-      ],
-    ],
+    file: 'domain/knowledge/ingestion/replace-vectors.ts',
+    replace: [['v.generation < d.generation`', 'v.generation < d.generation and false`']],
     test: ingestion,
     caughtBy: 'gives passages that were replaced meanwhile no vector',
+  },
+  {
+    name: 'equal passages of another reading embedded again',
+    file: 'domain/knowledge/ingestion/replace-vectors.ts',
+    replace: [['  await takeOver(em, tenantId, given);\n', '']],
+    test: 'test/domain/knowledge/ingestion/replace-vectors.test.ts',
+    caughtBy: 'is found by those that stay',
   },
   {
     name: 'vectors for passages that were replaced',
