@@ -4,7 +4,7 @@ import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { sourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { DocumentFilter } from './document-filter.ts';
-import { foldPassages } from './fold-passages.ts';
+import { FoldedPassages } from './fold-passages.ts';
 import type { Passage } from './passage.ts';
 import { fuseHits, type Fusion, type KeywordHit } from './fuse-hits.ts';
 import { matchKeywords } from './match-keywords.ts';
@@ -44,7 +44,7 @@ export interface KnowledgeAnswer {
 
 /** Max hits of each search that are ranked. */
 const candidates = 200;
-/** Hits per passage of the answer: some are joined, and copies are left out. */
+/** Hits per passage of the answer that are read at first: some are joined, and copies are left out. */
 const foldedFrom = 2;
 
 /**
@@ -143,13 +143,27 @@ async function byMeaning(
       });
 }
 
+/** Reads all candidates only where those read at first leave places of the answer free, such as copies of one text. */
 async function best(
   em: EntityManager,
   { query: { alpha, limit } }: Searched,
   hits: Pick<Fusion, 'keyword' | 'vector'>,
 ): Promise<Passage[]> {
-  const fused = fuseHits({ ...hits, alpha, limit: foldedFrom * limit });
-  return foldPassages(await readPassages(em, fused), limit);
+  const fused = fuseHits({ ...hits, alpha, limit: 2 * candidates });
+  const atFirst = foldedFrom * limit;
+  const folded = new FoldedPassages(limit);
+  for (const passage of await readPassages(em, fused.slice(0, atFirst))) {
+    folded.add(passage);
+  }
+  if (!folded.isFull) {
+    for (const passage of await readPassages(em, fused.slice(atFirst))) {
+      if (folded.isFull) {
+        break;
+      }
+      folded.add(passage);
+    }
+  }
+  return folded.toPassages();
 }
 
 async function searchable(em: EntityManager, query: KnowledgeQuery): Promise<Collection[]> {
