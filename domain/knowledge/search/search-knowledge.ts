@@ -8,6 +8,7 @@ import { FoldedPassages } from './fold-passages.ts';
 import type { Passage } from './passage.ts';
 import { fuseHits, type Fusion, type KeywordHit } from './fuse-hits.ts';
 import { matchKeywords } from './match-keywords.ts';
+import { lacksVectors } from './lacks-vectors.ts';
 import { nearestPassages, type NearestPassages } from './nearest-passages.ts';
 import { contentOf } from './question.ts';
 import {
@@ -36,7 +37,7 @@ export interface KnowledgeAnswer {
   passages: Passage[];
   /** `keyword` without a vector search. */
   mode: 'keyword' | 'hybrid';
-  /** Why the mode is `keyword`; null for `hybrid`. */
+  /** Why passages were not, or in the mode `hybrid` not everywhere, searched by meaning. */
   reason: KeywordReason | null;
   /** The embedding generation whose vectors were searched. */
   generation: string | null;
@@ -94,9 +95,10 @@ async function answerByBoth(
   const byVector = inTransaction((em) => byMeaning(em, searched, questionVector));
   // A request is not answered while a transaction of its own goes on.
   await Promise.allSettled([byKeywords, byVector]);
-  const [keyword, vector] = await Promise.all([byKeywords, byVector]);
+  const [keyword, { vector, isPartial }] = await Promise.all([byKeywords, byVector]);
   const passages = await inTransaction((em) => best(em, searched, { keyword, vector }));
-  return { passages, mode: 'hybrid', reason: null, generation: questionVector.embeddingId };
+  const reason = isPartial ? 'not_embedded' : null;
+  return { passages, mode: 'hybrid', reason, generation: questionVector.embeddingId };
 }
 
 /** What both searches search. */
@@ -123,24 +125,34 @@ async function byKeyword(
   return hits;
 }
 
-/** @returns null without collections */
+interface ByMeaning {
+  /** null without collections. */
+  vector: NearestPassages | null;
+  /** Whether passages had no vector. */
+  isPartial: boolean;
+}
+
 async function byMeaning(
   em: EntityManager,
   { collections, query: { filter = {} }, principalId }: Searched,
   vector: QuestionVector,
-): Promise<NearestPassages | null> {
+): Promise<ByMeaning> {
   const [first] = collections;
-  return first === undefined
-    ? null
-    : nearestPassages(em, {
-        ...vector,
-        tenantId: first.tenantId,
-        collectionIds: collections.map(({ id }) => id),
-        passages: collections.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
-        filter,
-        reading: await sourceReading(em, collections, principalId),
-        limit: candidates,
-      });
+  if (first === undefined) {
+    return { vector: null, isPartial: false };
+  }
+  const query = {
+    ...vector,
+    tenantId: first.tenantId,
+    collectionIds: collections.map(({ id }) => id),
+    passages: collections.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
+    filter,
+    reading: await sourceReading(em, collections, principalId),
+    limit: candidates,
+  };
+  // Asked first: what is embedded between both statements is found.
+  const isPartial = await lacksVectors(em, query);
+  return { vector: await nearestPassages(em, query), isPartial };
 }
 
 /** Reads all candidates only where those read at first leave places of the answer free, such as copies of one text. */
