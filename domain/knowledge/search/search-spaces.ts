@@ -1,7 +1,8 @@
 import { embedOnce } from './embed-once.ts';
 import { findTargets, type SearchTarget } from './find-targets.ts';
 import type { Passage } from './passage.ts';
-import type { KnowledgeAnswer, KnowledgeQuery } from './search-knowledge.ts';
+import type { KnowledgeQuery } from './knowledge-query.ts';
+import type { KnowledgeAnswer } from './search-knowledge.ts';
 import { searchSpace, type CallerAccess } from './search-space.ts';
 
 export interface SpacesQuery extends Omit<KnowledgeQuery, 'spaceId' | 'collectionIds'> {

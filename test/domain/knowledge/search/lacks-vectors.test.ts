@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
-import { searchKnowledge, type KnowledgeQuery } from '#domain/knowledge/search/search-knowledge.ts';
+import type { KnowledgeQuery } from '#domain/knowledge/search/knowledge-query.ts';
+import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import { EmbeddingSpace } from '#test/support/embedding-space.ts';
 import { ingest } from '#test/support/ingest.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';

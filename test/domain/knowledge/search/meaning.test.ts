@@ -7,7 +7,8 @@ import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
-import { searchKnowledge, type KnowledgeQuery } from '#domain/knowledge/search/search-knowledge.ts';
+import type { KnowledgeQuery } from '#domain/knowledge/search/knowledge-query.ts';
+import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { wordEmbedders } from '#test/support/word-embedders.ts';
@@ -193,9 +194,9 @@ describe('a search by meaning', () => {
     const inTransaction: typeof access.inTransaction = (work) =>
       access.inTransaction((em) => {
         const execute = em.execute.bind(em);
-        em.execute = ((...given: Parameters<typeof execute>) => {
-          reads += String(given[0]).includes('jsonb_to_recordset') ? 1 : 0;
-          return execute(...given);
+        em.execute = ((sql: string, ...given: unknown[]) => {
+          reads += sql.includes('jsonb_to_recordset') ? 1 : 0;
+          return execute(sql, ...(given as []));
         }) as typeof execute;
         return work(em);
       });
