@@ -4,7 +4,6 @@ import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
-
 import type { Chunk } from './document-extractor.ts';
 import { insertPassages } from './insert-passages.ts';
 import { replaceVectors } from './replace-vectors.ts';
