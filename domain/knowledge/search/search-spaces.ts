@@ -10,32 +10,49 @@ export interface SpacesQuery extends Omit<KnowledgeQuery, 'spaceId' | 'collectio
   collectionIds: string[] | null;
 }
 
+export interface SpacesAnswer extends KnowledgeAnswer {
+  /** Spaces that were not searched, since time was up. */
+  spacesLeftOut: number;
+}
+
 /** Max transactions of one request at a time. */
 const transactions = 4;
+/** After this time no further space is searched. */
+const patienceMs = 10_000;
 
 /**
  * Searches several spaces as the caller and merges their passages by score; copies of a text are left out. `reason` also
  * says why not every space was searched by vectors.
  * @throws as `findTargets`
  */
-export async function searchSpaces(access: CallerAccess, query: SpacesQuery): Promise<KnowledgeAnswer> {
+export async function searchSpaces(
+  access: CallerAccess,
+  query: SpacesQuery,
+  limitMs = patienceMs,
+): Promise<SpacesAnswer> {
+  const end = performance.now() + limitMs;
   const targets = await access.inContext(null, (ctx) => findTargets(ctx, query.collectionIds));
   const merged = new MergedAnswers(query);
-  await searchEach({ access, query, targets }, (answer) => merged.add(answer));
-  return merged.toAnswer();
+  const searched = await searchEach({ access, query, targets, end }, (answer) => merged.add(answer));
+  return { ...merged.toAnswer(), spacesLeftOut: targets.length - searched };
 }
 
 interface Search {
   access: CallerAccess;
   query: SpacesQuery;
   targets: readonly SearchTarget[];
+  /** As `performance.now()`. */
+  end: number;
 }
 
-/** Several spaces at a time. The first failure ends all of them; it is thrown when none of their transactions goes on. */
+/**
+ * Several spaces at a time. The first failure ends all of them; it is thrown when none of their transactions goes on.
+ * @returns the number of searched spaces
+ */
 async function searchEach(
-  { access, query, targets }: Search,
+  { access, query, targets, end }: Search,
   add: (answer: KnowledgeAnswer) => void,
-): Promise<void> {
+): Promise<number> {
   const failed = new AbortController();
   const shared: CallerAccess = {
     ...access,
@@ -43,11 +60,16 @@ async function searchEach(
     signal: AbortSignal.any([access.signal, failed.signal]),
   };
   const left = targets.values();
+  let searched = 0;
   const lane = async () => {
     try {
       for (const target of left) {
         shared.signal.throwIfAborted();
         add(await searchSpace(shared, { ...query, ...target }));
+        searched += 1;
+        if (performance.now() > end) {
+          return;
+        }
       }
     } catch (error) {
       failed.abort(error);
@@ -55,6 +77,7 @@ async function searchEach(
   };
   await Promise.all(Array.from({ length: transactions / transactionsPerSpace(access, query) }, lane));
   failed.signal.throwIfAborted();
+  return searched;
 }
 
 /** A search by meaning ranks by words at the same time. */

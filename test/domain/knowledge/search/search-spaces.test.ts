@@ -82,4 +82,12 @@ describe('a search of several spaces', () => {
     await pause(400);
     expect(watch.after).toHaveLength(ended);
   });
+
+  it('says how many it has left out when time is up', async () => {
+    const { access } = watched();
+    expect(await searchSpaces(access, { ...query, alpha: 0 })).toMatchObject({ spacesLeftOut: 0 });
+    const answer = await searchSpaces(access, { ...query, alpha: 0.75 }, 0);
+    expect(answer).toMatchObject({ mode: 'hybrid', spacesLeftOut: 4 });
+    expect(answer.passages).not.toEqual([]);
+  });
 });
