@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
-import type { KnowledgeQuery } from '#domain/knowledge/search/search-knowledge.ts';
+import type { KnowledgeQuery } from '#domain/knowledge/search/knowledge-query.ts';
 import type { CallerAccess } from '#domain/knowledge/search/search-space.ts';
 import type { GatewayDependencies } from './compose.ts';
 import type { SearchBody } from './contract/search.ts';

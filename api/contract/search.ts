@@ -113,4 +113,14 @@ export const searchAnswer = z
   .meta({ id: 'KnowledgeSearch' });
 export type SearchAnswer = z.infer<typeof searchAnswer>;
 
+export const contextAnswer = searchAnswer
+  .extend({
+    spaces_left_out: z
+      .int()
+      .min(0)
+      .meta({ description: 'Spaces that were not searched, since the time of the request was up.' }),
+  })
+  .meta({ id: 'KnowledgeContext' });
+
 export const searchEnvelope = data(searchAnswer);
+export const contextEnvelope = data(contextAnswer);

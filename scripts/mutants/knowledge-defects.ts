@@ -7,7 +7,7 @@ const ofSpace = 'test/activities/embed-space.test.ts';
 const nearest = 'domain/knowledge/search/nearest-passages.ts';
 const partitioning = 'test/domain/knowledge/embeddings/partition-generation.test.ts';
 const keywords = 'domain/operations/schema/functions/keyword-search.sql';
-const readers = 'test/contract/source-readers.test.ts';
+const readers = 'test/domain/knowledge/search/readers.test.ts';
 const matches = 'test/domain/knowledge/search/match-keywords.test.ts';
 
 /** In stored content, in passages and their search. */
@@ -17,14 +17,21 @@ export const knowledgeDefects: readonly Defect[] = [
     file: keywords,
     replace: [['in (select unnest($5))) %12$s),', 'in (select unnest($5)))),']],
     test: readers,
-    caughtBy: 'shows ada by search by keyword all that may be read',
+    caughtBy: 'with an alpha of 0 finds what may be read behind any number of better passages',
   },
   {
     name: 'readers of the source ignored by the search for meaning',
     file: nearest,
     replace: [['documentsReadable(query)', 'documentsReadable({ ...query, reading: null })']],
     test: readers,
-    caughtBy: 'shows ada by search by meaning all that may be read',
+    caughtBy: 'with an alpha of 1 finds what may be read behind any number of better passages',
+  },
+  {
+    name: 'readers of the source ignored where passages are read',
+    file: 'domain/knowledge/search/best-passages.ts',
+    replace: [['await sourceReading(em, collections, principalId)', 'null']],
+    test: readers,
+    caughtBy: 'with an alpha of 0.75 shows nothing that may no longer be read',
   },
   {
     name: 'old generation still searched',
@@ -167,15 +174,17 @@ export const knowledgeDefects: readonly Defect[] = [
   },
   {
     name: 'vectors of earlier readings left',
-    file: 'domain/knowledge/ingestion/store-passages.ts',
-    replace: [
-      [
-        'delete from chunk_vectors where tenant_id = ? and document_id = ? and generation < ?',
-        'delete from chunk_vectors where tenant_id = ? and document_id = ? and generation < ? and false',
-      ],
-    ],
+    file: 'domain/knowledge/ingestion/replace-vectors.ts',
+    replace: [['v.generation < d.generation`', 'v.generation < d.generation and false`']],
     test: ingestion,
     caughtBy: 'gives passages that were replaced meanwhile no vector',
+  },
+  {
+    name: 'equal passages of another reading embedded again',
+    file: 'domain/knowledge/ingestion/replace-vectors.ts',
+    replace: [['  await takeOver(em, tenantId, given);\n', '']],
+    test: 'test/domain/knowledge/ingestion/replace-vectors.test.ts',
+    caughtBy: 'is found by those that stay',
   },
   {
     name: 'vectors for passages that were replaced',

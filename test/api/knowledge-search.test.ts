@@ -341,7 +341,7 @@ describe('the context of a question', () => {
     }
     const one = await calculate({ question, collection_ids: harbour });
     const same = await execute({ query: question, collection_ids: [harbour] });
-    expect(one.body.data).toEqual(same.body.data);
+    expect(one.body.data).toEqual({ ...same.body.data, spaces_left_out: 0 });
   });
 
   it('takes each parameter from the query or the body, and refuses two values', async () => {
@@ -434,7 +434,7 @@ describe('the context of a question', () => {
     expect([calls, (await used())! - before!]).toEqual([1, 1]);
   });
 
-  it('is of twenty spaces at most', async () => {
+  it('searches every space without collection_ids, however many they are', async () => {
     const many = await createWorld(database.unitOfWork);
     await admin.query(
       `with made as (insert into spaces (tenant_id, id, name)
@@ -443,16 +443,14 @@ describe('the context of a question', () => {
        select $1, gen_random_uuid(), id, 'C', 1, $2 from made`,
       [many.tenantId, many.owner.principalId],
     );
-    const answer = await calculate({ question }, undefined, many.apiKey);
-    expect([answer.status, answer.body.error.errors[0].pointer]).toEqual([422, '/collection_ids']);
-    await admin.query(
-      'update collections set chunk_count = 0 where id = (select id from collections where tenant_id = $1 limit 1)',
+    const { rows } = await admin.query<{ id: string; spaceId: string }>(
+      'select id, space_id as "spaceId" from collections where tenant_id = $1 order by space_id desc limit 1',
       [many.tenantId],
     );
-    expect((await calculate({ question }, undefined, many.apiKey)).body.data).toMatchObject({
-      mode: 'keyword',
-      reason: 'not_embedded',
-      results: [],
-    });
+    const last = { ...here, ...many, spaceId: rows[0]!.spaceId };
+    await add(last, rows[0]!.id, { filename: 'last.md', content: 'The beacon of Bergen is painted green.' });
+    const answer = await calculate({ question }, undefined, many.apiKey);
+    expect([answer.status, filesOf(answer)]).toEqual([200, ['last.md']]);
+    expect(answer.body.data).toMatchObject({ mode: 'hybrid', reason: 'not_embedded', spaces_left_out: 0 });
   });
 });

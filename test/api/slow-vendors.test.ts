@@ -36,7 +36,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** A tenant with a document, whose questions a server embeds. */
+/** A tenant with a document without vectors, whose questions a server embeds. */
 async function tenantOf(server: EmbeddingServer): Promise<World> {
   const world = await createWorld(database.unitOfWork);
   const place = { ...world, modelAlias: '' };
@@ -65,7 +65,7 @@ it('searches of others answer at once while the vendors of some tenants do not',
   await expect.poll(() => silent.requests.length, { timeout: 5_000 }).toBe(slow.length * 8);
   const { answer, tookMs } = await search(other);
   expect(answer.status, answer.text).toBe(200);
-  expect(answer.body.data).toMatchObject({ mode: 'hybrid', reason: null });
+  expect(answer.body.data).toMatchObject({ mode: 'hybrid', reason: 'not_embedded' });
   expect(tookMs).toBeLessThan(1_500);
   const answers = await Promise.all(waiting);
   for (const { answer: late } of answers) {

@@ -259,7 +259,9 @@ describe('the first run of a fresh clone', () => {
         await expect
           .poll(async () => (await demo.search(otherWords)).results[0]?.filename, hybridSoon())
           .toBe('terms.md');
-        expect(await demo.search(otherWords)).toMatchObject({ mode: 'hybrid', reason: null });
+        await expect
+          .poll(() => demo.search(otherWords), hybridSoon())
+          .toMatchObject({ mode: 'hybrid', reason: null });
         const cited = await demo.ask(otherWords);
         expect(textOf(cited)).toContain(promise);
         expect(new Set(citationsOf(cited))).toEqual(new Set(['terms.md']));

@@ -16,7 +16,7 @@ const maxGroups = 1_000;
 
 /**
  * Everybody, and the address and the groups of a principal at the sources of these collections. Asked by each of the two
- * searches. @returns null where no collection enforces readers: nothing is asked for
+ * searches, and where their passages are read. @returns null where no collection enforces readers: nothing is asked for
  */
 export async function sourceReading(
   em: EntityManager,

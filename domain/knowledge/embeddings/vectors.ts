@@ -50,7 +50,10 @@ export async function storeVectors(
   );
 }
 
-/** Gives passages the vectors that equal texts of the space have already. @returns the positions that got one */
+/**
+ * Gives passages the vectors that equal texts of the space have already. Of a replaced passage only half of them is left.
+ * @returns the positions that got one
+ */
 export async function reuseVectors(
   em: EntityManager,
   target: Target,
@@ -59,16 +62,15 @@ export async function reuseVectors(
   const rows = passages.map(({ position, textHash }) => ({ position, hash: textHash.toString('hex') }));
   const reused = await em.execute<{ position: number }[]>(
     `with given as materialized (
-       select r.position, c.collection_id, known.text_hash, known.vector, bits.bits, bits.list
+       select r.position, c.collection_id, known.text_hash, known.vector, known.bits, known.list
        from jsonb_to_recordset(?::jsonb) as r(position integer, hash text)
        join chunks c on c.tenant_id = ? and c.document_id = ? and c.generation = ? and c.position = r.position
        join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
        cross join lateral (
-         select e.* from chunk_embeddings e
+         select e.text_hash, e.vector, v.bits, v.list from chunk_embeddings e
+         join chunk_vectors v on v.tenant_id = e.tenant_id and v.embedding_id = e.embedding_id
+           and v.document_id = e.document_id and v.generation = e.generation and v.position = e.position
          where e.tenant_id = ? and e.embedding_id = ? and e.text_hash = decode(r.hash, 'hex') limit 1) known
-       join chunk_vectors bits on bits.tenant_id = known.tenant_id and bits.embedding_id = known.embedding_id
-         and bits.document_id = known.document_id and bits.generation = known.generation
-         and bits.position = known.position
        for share of d),
      stored as (
        insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)

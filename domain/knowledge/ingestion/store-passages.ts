@@ -6,6 +6,7 @@ import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
 import type { Chunk } from './document-extractor.ts';
 import { insertPassages } from './insert-passages.ts';
+import { replaceVectors } from './replace-vectors.ts';
 
 /** The passages of a reading. */
 export interface StoredPassages {
@@ -21,8 +22,8 @@ export interface Reading {
 }
 
 /**
- * Replaces a document's passages by those of a new reading: from the commit on, searches find these by keyword. The
- * replaced ones lose their vectors at once, and the purge deletes them.
+ * Replaces a document's passages by those of a new reading: from the commit on, searches find these by keyword, and
+ * those that are as before by meaning. The replaced ones lose their vectors at once, and the purge deletes them.
  * @returns the document; null when it is no longer being read
  */
 export async function storePassages(em: EntityManager, reading: Reading): Promise<Document | null> {
@@ -44,11 +45,7 @@ export async function storePassages(em: EntityManager, reading: Reading): Promis
   await insertPassages(em, collection, [{ documentId: document.id, generation, chunks: reading.chunks }]);
   document.replacePassages(reading.readingId, reading.chunks.length, await databaseNow(em));
   await em.flush();
-  await em.execute('delete from chunk_vectors where tenant_id = ? and document_id = ? and generation < ?', [
-    document.tenantId,
-    document.id,
-    generation,
-  ]);
+  await replaceVectors(em, document.tenantId, [document.id]);
   return document;
 }
 

@@ -2,7 +2,7 @@ import { validate } from 'uuid';
 import { reachesOwn } from '#domain/foundation/access/authorize-own.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { refusal } from '#domain/foundation/access/policy.ts';
-import { invalid, notFound } from '#domain/foundation/kernel/errors.ts';
+import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { spacesGranting } from '#domain/identity/roles/spaces-granting.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 
@@ -13,24 +13,14 @@ export interface SearchTarget {
   collectionIds: string[] | null;
 }
 
-/** Max spaces of one search. */
-const maxSpaces = 20;
-
 /**
  * The spaces of the named collections, else all spaces with passages that the caller may search.
  * @throws `missing_permission` where no space may be searched; `collection_not_found`, also for a collection of a
- *   space that the caller may not search; `invalid_request` beyond 20 spaces
+ *   space that the caller may not search
  */
 export async function findTargets(ctx: Context, collectionIds: string[] | null): Promise<SearchTarget[]> {
   const allowed = await searchableSpaces(ctx);
-  const targets =
-    collectionIds === null
-      ? await spacesWithPassages(ctx, allowed)
-      : await spacesOf(ctx, allowed, collectionIds);
-  if (targets.length > maxSpaces) {
-    throw invalid('collection_ids', `The collections must be of at most ${maxSpaces} spaces.`);
-  }
-  return targets;
+  return collectionIds === null ? spacesWithPassages(ctx, allowed) : spacesOf(ctx, allowed, collectionIds);
 }
 
 /** null: every space of the tenant. */
@@ -53,7 +43,7 @@ async function spacesWithPassages(
   const rows = await em.execute<{ space_id: string }[]>(
     `select distinct space_id from collections
      where tenant_id = ? and chunk_count > 0 and space_id in (select id from spaces where tenant_id = ?) ${allowed === null ? '' : 'and space_id = any(?::uuid[])'}
-     order by space_id limit ${maxSpaces + 1}`,
+     order by space_id`,
     [caller.tenantId, caller.tenantId, ...(allowed === null ? [] : [`{${allowed.join(',')}}`])],
   );
   return rows.map(({ space_id: spaceId }) => ({ spaceId, collectionIds: null }));

@@ -11,25 +11,44 @@ interface Run {
 }
 
 /**
- * Joins hits that follow each other under one heading into one passage with the best score, and leaves out passages
- * whose text a better one has. @param passages best first
+ * Passages of an answer, collected best first: hits that follow each other under one heading become one passage with the
+ * best score, and a text that a better passage has is left out.
  */
-export function foldPassages(passages: readonly PlacedPassage[], limit: number): Passage[] {
-  const seen = new Set<string>();
-  const runs: Run[] = [];
-  for (const passage of passages) {
-    const words = passage.text.replaceAll(/\s+/g, ' ');
-    if (!seen.has(words)) {
-      seen.add(words);
-      const neighbour = runs.find((run) => continues(run, passage));
-      if (neighbour === undefined) {
-        runs.push({ passage, first: passage.position, last: passage.position });
-      } else {
-        join(neighbour, passage);
-      }
+export class FoldedPassages {
+  readonly #limit: number;
+  readonly #seen = new Set<string>();
+  readonly #runs: Run[] = [];
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get isFull(): boolean {
+    return this.#runs.length >= this.#limit;
+  }
+
+  add(passage: PlacedPassage): void {
+    const words = wordsOf(passage);
+    if (this.#seen.has(words)) {
+      return;
+    }
+    this.#seen.add(words);
+    const neighbour = this.#runs.find((run) => continues(run, passage));
+    if (neighbour !== undefined) {
+      join(neighbour, passage);
+    } else if (!this.isFull) {
+      this.#runs.push({ passage, first: passage.position, last: passage.position });
     }
   }
-  return runs.slice(0, limit).map(({ passage }) => passage);
+
+  toPassages(): Passage[] {
+    return this.#runs.map(({ passage }) => passage);
+  }
+}
+
+/** Equal for copies of a text. */
+export function wordsOf({ text }: Pick<Passage, 'text'>): string {
+  return text.replaceAll(/\s+/g, ' ');
 }
 
 function continues({ passage, first, last }: Run, next: PlacedPassage): boolean {

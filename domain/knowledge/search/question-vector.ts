@@ -5,11 +5,11 @@ import { activeGeneration, type LiveGeneration } from '#domain/knowledge/embeddi
 import { bytesToFloats } from '#domain/knowledge/embeddings/quantise.ts';
 import { recordUsage } from '#domain/knowledge/embeddings/record-usage.ts';
 
-/** Why a search has no vector side. */
+/** Why passages were not, or not everywhere, searched by their vectors. */
 export const keywordReasons = [
   /** `alpha` is 0. */
   'alpha_is_zero',
-  /** No document of the space was embedded yet. */
+  /** No document of the space was embedded yet; beside the mode `hybrid`, not all of the searched ones were. */
   'not_embedded',
   /** The model did not answer, or not in time. */
   'embedding_unavailable',

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import { isReadable, type SourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import type { FusedHit } from './fuse-hits.ts';
 import type { PlacedPassage } from './passage.ts';
 
@@ -16,8 +17,15 @@ interface PassageRow {
   metadata: Record<string, string>;
 }
 
-/** The passages of hits, in their order. Those that were replaced or deleted meanwhile are left out. */
-export async function readPassages(em: EntityManager, hits: readonly FusedHit[]): Promise<PlacedPassage[]> {
+/**
+ * The passages of hits, in their order. Those that were deleted meanwhile, or may no longer be read, are left out.
+ * Replaced ones are there until the purge, so that a search finds the old passages or the new ones, and never none.
+ */
+export async function readPassages(
+  em: EntityManager,
+  hits: readonly FusedHit[],
+  reading: SourceReading | null,
+): Promise<PlacedPassage[]> {
   if (hits.length === 0) {
     return [];
   }
@@ -26,6 +34,7 @@ export async function readPassages(em: EntityManager, hits: readonly FusedHit[])
     position,
     generation,
   }));
+  const readable = reading === null ? { sql: 'true', params: [] } : isReadable('d', reading);
   const rows = await em.execute<(PassageRow & { n: number })[]>(
     `select w.n::int4 as n, d.filename, d.media_type, d.metadata, c.collection_id, c.text, c.heading, c.page, c.anchor,
             c.start_offset, c.end_offset
@@ -34,8 +43,9 @@ export async function readPassages(em: EntityManager, hits: readonly FusedHit[])
      join documents d on d.id = w.document_id
      join chunks c on c.tenant_id = d.tenant_id and c.document_id = d.id
        and c.generation = coalesce(w.generation, d.generation) and c.position = w.position
+     where ${readable.sql}
      order by w.n`,
-    [JSON.stringify(wanted)],
+    [JSON.stringify(wanted), ...readable.params],
   );
   return rows.flatMap((row) => {
     const hit = hits[row.n - 1];

@@ -1,15 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { validate } from 'uuid';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
-import { sourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
-import type { DocumentFilter } from './document-filter.ts';
-import { foldPassages } from './fold-passages.ts';
+import { bestPassages } from './best-passages.ts';
+import type { KnowledgeQuery, Searched } from './knowledge-query.ts';
 import type { Passage } from './passage.ts';
-import { fuseHits, type Fusion, type KeywordHit } from './fuse-hits.ts';
-import { matchKeywords } from './match-keywords.ts';
-import { nearestPassages, type NearestPassages } from './nearest-passages.ts';
-import { contentOf } from './question.ts';
 import {
   questionTarget,
   questionVector,
@@ -17,35 +12,17 @@ import {
   type QuestionAccess,
   type QuestionVector,
 } from './question-vector.ts';
-import { readPassages } from './read-passages.ts';
-
-export interface KnowledgeQuery {
-  spaceId: string;
-  /** null: every collection of the space. */
-  collectionIds: string[] | null;
-  query: string;
-  /** Max passages, at least 1. */
-  limit: number;
-  /** Weight of the vector search against the keyword search, 0 to 1. */
-  alpha: number;
-  /** Omitted: every document. */
-  filter?: DocumentFilter;
-}
+import { byKeyword, byMeaning } from './search-sides.ts';
 
 export interface KnowledgeAnswer {
   passages: Passage[];
   /** `keyword` without a vector search. */
   mode: 'keyword' | 'hybrid';
-  /** Why the mode is `keyword`; null for `hybrid`. */
+  /** Why passages were not, or in the mode `hybrid` not everywhere, searched by meaning. */
   reason: KeywordReason | null;
   /** The embedding generation whose vectors were searched. */
   generation: string | null;
 }
-
-/** Max hits of each search that are ranked. */
-const candidates = 200;
-/** Hits per passage of the answer: some are joined, and copies are left out. */
-const foldedFrom = 2;
 
 /**
  * The best passages of a space for a question, best first. The question is embedded between two transactions; then both
@@ -80,7 +57,7 @@ async function answerByKeyword(
   reason: KeywordReason,
 ): Promise<KnowledgeAnswer> {
   const keyword = await byKeyword(em, searched);
-  const passages = await best(em, searched, { keyword, vector: null });
+  const passages = await bestPassages(em, searched, { keyword, vector: null });
   return { passages, mode: 'keyword', reason, generation: null };
 }
 
@@ -94,62 +71,10 @@ async function answerByBoth(
   const byVector = inTransaction((em) => byMeaning(em, searched, questionVector));
   // A request is not answered while a transaction of its own goes on.
   await Promise.allSettled([byKeywords, byVector]);
-  const [keyword, vector] = await Promise.all([byKeywords, byVector]);
-  const passages = await inTransaction((em) => best(em, searched, { keyword, vector }));
-  return { passages, mode: 'hybrid', reason: null, generation: questionVector.embeddingId };
-}
-
-/** What both searches search. */
-interface Searched {
-  collections: Collection[];
-  query: KnowledgeQuery;
-  principalId: string;
-}
-
-async function byKeyword(
-  em: EntityManager,
-  { collections, query: { query, filter = {} }, principalId }: Searched,
-): Promise<KeywordHit[]> {
-  const reading = await sourceReading(em, collections, principalId);
-  const question = contentOf(query);
-  const hits: KeywordHit[] = [];
-  for (const [config, members] of Map.groupBy(collections, (collection) => collection.textSearchConfig)) {
-    const collectionIds = members.map(({ id }) => id);
-    const passages = members.reduce((sum, { chunkCount }) => sum + chunkCount, 0);
-    const tenantId = members[0]?.tenantId ?? '';
-    const side = { tenantId, collectionIds, config, question, passages, filter, reading, limit: candidates };
-    hits.push(...(await matchKeywords(em, side)));
-  }
-  return hits;
-}
-
-/** @returns null without collections */
-async function byMeaning(
-  em: EntityManager,
-  { collections, query: { filter = {} }, principalId }: Searched,
-  vector: QuestionVector,
-): Promise<NearestPassages | null> {
-  const [first] = collections;
-  return first === undefined
-    ? null
-    : nearestPassages(em, {
-        ...vector,
-        tenantId: first.tenantId,
-        collectionIds: collections.map(({ id }) => id),
-        passages: collections.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
-        filter,
-        reading: await sourceReading(em, collections, principalId),
-        limit: candidates,
-      });
-}
-
-async function best(
-  em: EntityManager,
-  { query: { alpha, limit } }: Searched,
-  hits: Pick<Fusion, 'keyword' | 'vector'>,
-): Promise<Passage[]> {
-  const fused = fuseHits({ ...hits, alpha, limit: foldedFrom * limit });
-  return foldPassages(await readPassages(em, fused), limit);
+  const [keyword, { vector, isPartial }] = await Promise.all([byKeywords, byVector]);
+  const passages = await inTransaction((em) => bestPassages(em, searched, { keyword, vector }));
+  const reason = isPartial ? 'not_embedded' : null;
+  return { passages, mode: 'hybrid', reason, generation: questionVector.embeddingId };
 }
 
 async function searchable(em: EntityManager, query: KnowledgeQuery): Promise<Collection[]> {

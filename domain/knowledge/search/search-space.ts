@@ -1,7 +1,8 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
-import { searchKnowledge, type KnowledgeAnswer, type KnowledgeQuery } from './search-knowledge.ts';
+import type { KnowledgeQuery } from './knowledge-query.ts';
+import { searchKnowledge, type KnowledgeAnswer } from './search-knowledge.ts';
 
 /** What a caller searches with. */
 export interface CallerAccess {

@@ -1,7 +1,8 @@
 import { embedOnce } from './embed-once.ts';
 import { findTargets, type SearchTarget } from './find-targets.ts';
-import type { Passage } from './passage.ts';
-import type { KnowledgeAnswer, KnowledgeQuery } from './search-knowledge.ts';
+import type { KnowledgeQuery } from './knowledge-query.ts';
+import { MergedAnswers } from './merged-answers.ts';
+import type { KnowledgeAnswer } from './search-knowledge.ts';
 import { searchSpace, type CallerAccess } from './search-space.ts';
 
 export interface SpacesQuery extends Omit<KnowledgeQuery, 'spaceId' | 'collectionIds'> {
@@ -9,40 +10,49 @@ export interface SpacesQuery extends Omit<KnowledgeQuery, 'spaceId' | 'collectio
   collectionIds: string[] | null;
 }
 
-/** Spaces that one request searches at a time, each with two transactions. */
-const lanes = 2;
-
-/**
- * Searches several spaces as the caller and merges their passages by score. `reason` also says why not every space was
- * searched by vectors.
- * @throws as `findTargets`
- */
-export async function searchSpaces(access: CallerAccess, query: SpacesQuery): Promise<KnowledgeAnswer> {
-  const targets = await access.inContext(null, (ctx) => findTargets(ctx, query.collectionIds));
-  const answers = await searchAll(access, query, targets);
-  const generations = new Set(answers.map(({ generation }) => generation));
-  const [generation = null] = generations;
-  return {
-    passages: answers
-      .flatMap(({ passages }) => passages)
-      .sort(byScore)
-      .slice(0, query.limit),
-    mode: answers.some(({ mode }) => mode === 'hybrid') ? 'hybrid' : 'keyword',
-    reason:
-      answers.length === 0
-        ? query.alpha === 0
-          ? 'alpha_is_zero'
-          : 'not_embedded'
-        : (answers.find(({ reason }) => reason !== null)?.reason ?? null),
-    generation: generations.size === 1 ? generation : null,
-  };
+export interface SpacesAnswer extends KnowledgeAnswer {
+  /** Spaces that were not searched, since time was up. */
+  spacesLeftOut: number;
 }
 
-async function searchAll(
+/** Max transactions of one request at a time. */
+const transactions = 4;
+/** After this time no further space is searched. */
+const patienceMs = 10_000;
+
+/**
+ * Searches several spaces as the caller and merges their passages by score; copies of a text are left out. `reason` also
+ * says why not every space was searched by vectors.
+ * @throws as `findTargets`
+ */
+export async function searchSpaces(
   access: CallerAccess,
   query: SpacesQuery,
-  targets: readonly SearchTarget[],
-): Promise<KnowledgeAnswer[]> {
+  limitMs = patienceMs,
+): Promise<SpacesAnswer> {
+  const end = performance.now() + limitMs;
+  const targets = await access.inContext(null, (ctx) => findTargets(ctx, query.collectionIds));
+  const merged = new MergedAnswers(query);
+  const searched = await searchEach({ access, query, targets, end }, (answer) => merged.add(answer));
+  return { ...merged.toAnswer(), spacesLeftOut: targets.length - searched };
+}
+
+interface Search {
+  access: CallerAccess;
+  query: SpacesQuery;
+  targets: readonly SearchTarget[];
+  /** As `performance.now()`. */
+  end: number;
+}
+
+/**
+ * Several spaces at a time. The first failure ends all of them; it is thrown when none of their transactions goes on.
+ * @returns the number of searched spaces
+ */
+async function searchEach(
+  { access, query, targets, end }: Search,
+  add: (answer: KnowledgeAnswer) => void,
+): Promise<number> {
   const failed = new AbortController();
   const shared: CallerAccess = {
     ...access,
@@ -50,25 +60,27 @@ async function searchAll(
     signal: AbortSignal.any([access.signal, failed.signal]),
   };
   const left = targets.values();
-  const answers: KnowledgeAnswer[] = [];
+  let searched = 0;
   const lane = async () => {
-    for (const target of left) {
-      shared.signal.throwIfAborted();
-      answers.push(await searchSpace(shared, { ...query, ...target }));
+    try {
+      for (const target of left) {
+        shared.signal.throwIfAborted();
+        add(await searchSpace(shared, { ...query, ...target }));
+        searched += 1;
+        if (performance.now() > end) {
+          return;
+        }
+      }
+    } catch (error) {
+      failed.abort(error);
     }
   };
-  try {
-    await Promise.all(Array.from({ length: lanes }, lane));
-  } finally {
-    failed.abort();
-  }
-  return answers;
+  await Promise.all(Array.from({ length: transactions / transactionsPerSpace(access, query) }, lane));
+  failed.signal.throwIfAborted();
+  return searched;
 }
 
-/** Best first; equal scores by their place, so that an answer does not depend on which space was faster. */
-function byScore(a: Passage, b: Passage): number {
-  return (
-    b.score - a.score ||
-    (a.documentId < b.documentId ? -1 : a.documentId > b.documentId ? 1 : a.start - b.start)
-  );
+/** A search by meaning ranks by words at the same time. */
+function transactionsPerSpace({ embedders }: CallerAccess, { alpha }: SpacesQuery): number {
+  return alpha === 0 || embedders === undefined ? 1 : 2;
 }

@@ -6,6 +6,7 @@ import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import type { Chunk } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { insertPassages } from '#domain/knowledge/ingestion/insert-passages.ts';
+import { replaceVectors } from '#domain/knowledge/ingestion/replace-vectors.ts';
 import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import type { KnownDocument } from './known-documents.ts';
 import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
@@ -28,7 +29,7 @@ interface Stored {
 
 /**
  * Stores documents of a source as `ready`, with their passages: from the commit on, searches find these by keyword, and
- * no longer those that they replace. The workflow of the space embeds them.
+ * no longer those that they replace. The workflow of the space embeds what is new of them.
  * @returns the document of each reference
  */
 export async function storeDocuments(
@@ -63,6 +64,9 @@ export async function storeDocuments(
     return { documentId, generation: replaced.get(documentId) ?? firstGeneration, chunks };
   });
   await insertPassages(em, await em.findOneOrFail(Collection, { id: connector.collectionId }), passages);
+  if (replaced.size > 0) {
+    await replaceVectors(em, connector.tenantId, [...replaced.keys()]);
+  }
   return ids;
 }
 
@@ -162,9 +166,5 @@ async function replaceDocuments(
      from ${recordset} where d.tenant_id = ? and d.id = r.id returning d.id, d.generation`,
     [JSON.stringify(rows), tenantId],
   );
-  await em.execute(`delete from chunk_vectors where tenant_id = ? and document_id in ${given}`, [
-    tenantId,
-    ids,
-  ]);
   return new Map(replaced.map(({ id, generation }) => [id, generation]));
 }

@@ -66,7 +66,7 @@ export function searchRoutes(deps: GatewayDependencies) {
             'Parameters stand in the query or in the body, which may be left out. A parameter in both must have the same value in both. `question` is required.',
           querystring: contract.contextQuery,
           body: contract.contextBody,
-          response: { 200: contract.searchEnvelope, ...errorResponses },
+          response: { 200: contract.contextEnvelope, ...errorResponses },
         },
       },
       async (request) => {
@@ -79,7 +79,13 @@ export function searchRoutes(deps: GatewayDependencies) {
             alpha: alpha ?? contract.contextDefaults.alpha,
           }),
         );
-        return { data: presentSearch(answer, contract.defaultMaxTokens) };
+        const { spacesLeftOut } = answer;
+        return {
+          data: {
+            ...presentSearch(answer, contract.defaultMaxTokens),
+            spaces_left_out: spacesLeftOut,
+          },
+        };
       },
     );
   };

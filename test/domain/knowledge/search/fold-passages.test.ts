@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldPassages } from '#domain/knowledge/search/fold-passages.ts';
+import { FoldedPassages } from '#domain/knowledge/search/fold-passages.ts';
 import type { PlacedPassage } from '#domain/knowledge/search/passage.ts';
 
 const passage = (position: number, rest: Partial<PlacedPassage> = {}): PlacedPassage => ({
@@ -21,12 +21,18 @@ const passage = (position: number, rest: Partial<PlacedPassage> = {}): PlacedPas
   position,
   ...rest,
 });
-const texts = (passages: PlacedPassage[], limit = 10) =>
-  foldPassages(passages, limit).map(({ text }) => text);
+function fold(passages: PlacedPassage[], limit = 10) {
+  const folded = new FoldedPassages(limit);
+  for (const passage of passages) {
+    folded.add(passage);
+  }
+  return folded.toPassages();
+}
+const texts = (...given: Parameters<typeof fold>) => fold(...given).map(({ text }) => text);
 
-describe('foldPassages', () => {
+describe('folded passages', () => {
   it('joins neighbours in the order of the document, with the score of the best', () => {
-    const [joined, ...rest] = foldPassages([passage(5), passage(4), passage(6)], 10);
+    const [joined, ...rest] = fold([passage(5), passage(4), passage(6)]);
     expect(rest).toEqual([]);
     expect(joined).toMatchObject({
       text: 'Sentence 4.\nSentence 5.\nSentence 6.',
@@ -53,6 +59,19 @@ describe('foldPassages', () => {
   it('leaves out a text that a better passage has', () => {
     const copy = passage(9, { documentId: 'copy', text: 'Sentence  1.' });
     expect(texts([passage(1), copy, passage(3)])).toEqual(['Sentence 1.', 'Sentence 3.']);
+  });
+
+  it('are full when no further passage gets a place of its own', () => {
+    const folded = new FoldedPassages(2);
+    for (const [next, isFull] of [
+      [passage(1), false],
+      [passage(2), false],
+      [passage(8, { text: 'Sentence 1.' }), false],
+      [passage(5), true],
+    ] as const) {
+      folded.add(next);
+      expect(folded.isFull).toBe(isFull);
+    }
   });
 
   it('stops at the limit after joining', () => {

@@ -7,7 +7,8 @@ import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
-import { searchKnowledge, type KnowledgeQuery } from '#domain/knowledge/search/search-knowledge.ts';
+import type { KnowledgeQuery } from '#domain/knowledge/search/knowledge-query.ts';
+import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { wordEmbedders } from '#test/support/word-embedders.ts';
@@ -170,6 +171,39 @@ describe('a search by meaning', () => {
       ]);
     }
   }, 60_000);
+
+  it('fills the answer behind copies of the best passage', async () => {
+    const space = await world.addSpace();
+    const copies = Array.from({ length: 30 }, (_, n) => `# Copy ${n}\n\nThe beacon is blue.\n`);
+    const others = Array.from({ length: 12 }, (_, n) => `# Other ${n}\n\nBeacon number ${n} is old.\n`);
+    await add(space, await collect(space), [...copies, ...others].join('\n'));
+    for (const alpha of [0, 0.75]) {
+      const found = await texts(space, 'The beacon is blue.', { alpha, limit: 8 });
+      expect(found[0]).toBe('The beacon is blue.');
+      expect(found).toHaveLength(8);
+      expect(new Set(found).size).toBe(8);
+    }
+  });
+
+  it('reads passages with one statement where those read at first fill the answer', async () => {
+    const space = await world.addSpace();
+    const parts = Array.from({ length: 12 }, (_, n) => `# Part ${n}\n\nBeacon number ${n} is old.\n`);
+    await add(space, await collect(space), parts.join('\n'));
+    const access = world.access(space);
+    let reads = 0;
+    const inTransaction: typeof access.inTransaction = (work) =>
+      access.inTransaction((em) => {
+        const execute = em.execute.bind(em);
+        em.execute = ((sql: string, ...given: unknown[]) => {
+          reads += sql.includes('jsonb_to_recordset') ? 1 : 0;
+          return execute(sql, ...(given as []));
+        }) as typeof execute;
+        return work(em);
+      });
+    const query = { spaceId: space.spaceId, collectionIds: null, query: 'beacon', limit: 5, alpha: 0 };
+    expect((await searchKnowledge({ ...access, inTransaction }, query)).passages).toHaveLength(5);
+    expect(reads).toBe(1);
+  });
 
   it('finds nothing of a deleted document from then on', async () => {
     const space = await world.addSpace();

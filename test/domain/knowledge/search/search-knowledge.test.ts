@@ -11,7 +11,8 @@ import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts
 import { knowledgeTool } from '#domain/knowledge/search/knowledge-definition.ts';
 import { relevantPassages } from '#domain/knowledge/search/knowledge-result.ts';
 import { runKnowledgeTool } from '#domain/knowledge/search/knowledge-tool.ts';
-import { searchKnowledge, type KnowledgeQuery } from '#domain/knowledge/search/search-knowledge.ts';
+import type { KnowledgeQuery } from '#domain/knowledge/search/knowledge-query.ts';
+import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import type { ModelRequest, PromptMessage } from '#domain/capabilities/models/model-gateway.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
