@@ -11,7 +11,7 @@ import { candidates } from './search-sides.ts';
 const foldedFrom = 2;
 
 /**
- * Reads all candidates only where those read at first leave places of the answer free, such as copies of one text. What
+ * Reads further candidates only where those read before leave places of the answer free, such as copies of one text. What
  * may be read is asked again: readers may have changed since the searches, while this transaction waited for its turn.
  */
 export async function bestPassages(
@@ -20,19 +20,14 @@ export async function bestPassages(
   hits: Pick<Fusion, 'keyword' | 'vector'>,
 ): Promise<Passage[]> {
   const fused = fuseHits({ ...hits, alpha, limit: 2 * candidates });
-  const atFirst = foldedFrom * limit;
   const reading = await sourceReading(em, collections, principalId);
   const folded = new FoldedPassages(limit);
-  for (const passage of await readPassages(em, fused.slice(0, atFirst), reading)) {
-    folded.add(passage);
-  }
-  if (!folded.isFull) {
-    for (const passage of await readPassages(em, fused.slice(atFirst), reading)) {
-      if (folded.isFull) {
-        break;
-      }
+  let from = 0;
+  for (let count = foldedFrom * limit; from < fused.length && !folded.isFull; count *= 2) {
+    for (const passage of await readPassages(em, fused.slice(from, from + count), reading)) {
       folded.add(passage);
     }
+    from += count;
   }
   return folded.toPassages();
 }
