@@ -51,6 +51,7 @@ export async function syncConnector(input: SyncConnectorInput): Promise<SyncConn
 async function synchronise(input: SyncConnectorInput): Promise<'more' | 'done' | 'ended'> {
   setCurrentDetails('Checking the source.');
   await source.checkSource.executeWithOptions({ summary: 'check the source' }, [input]);
+  setCurrentDetails('Listing the source.');
   const fetched = await fetchAll(input);
   if (fetched !== 'listed') {
     return fetched;
