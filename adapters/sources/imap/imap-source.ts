@@ -2,6 +2,7 @@ import { SourceFailure, type Source } from '#domain/knowledge/connectors/source.
 import { encodedLimit } from './decode-part.ts';
 import { fetchMessage, hasAttachment } from './fetch-message.ts';
 import { listMessages } from './list-messages.ts';
+import { firstDay } from './listing-state.ts';
 import { openMailbox, searchUids } from './mailbox.ts';
 import { readRef, type MessageRef } from './message-ref.ts';
 import type { ImapScope } from './scope.ts';
@@ -44,7 +45,7 @@ export function imapSource(scope: ImapScope, access: ImapAccess): Source {
         (await sessions.run(async (session) => {
           const { path, validity, uid, section } = message;
           const isSame = (await openMailbox(session, path)) === validity;
-          const range = { from: uid, to: uid + 1, since: null };
+          const range = { from: uid, to: uid + 1, since: firstDay(scope.since_days) };
           return (
             isSame &&
             (await searchUids(session, range)).length > 0 &&
