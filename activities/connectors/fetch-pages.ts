@@ -92,6 +92,7 @@ function endOf(
       at.repeats.repeated >= maxRepeatedPages);
   return {
     gone: page.gone,
+    goneWithParts: page.goneWithParts === true,
     next: isEndless ? null : page.next,
     checkpoint: isEndless ? null : page.checkpoint,
     total: page.total,

@@ -1,33 +1,56 @@
-import type { Fetched, FetchInput, Source } from '#domain/knowledge/connectors/source.ts';
+import { SourceFailure, type Source } from '#domain/knowledge/connectors/source.ts';
+import { encodedLimit } from './decode-part.ts';
+import { fetchMessage, hasAttachment } from './fetch-message.ts';
 import { listMessages } from './list-messages.ts';
-import { messageVersion, openMailbox, searchUids } from './mailbox.ts';
+import { firstDay } from './listing-state.ts';
+import { openMailbox, searchUids } from './mailbox.ts';
 import { readRef, type MessageRef } from './message-ref.ts';
 import type { ImapScope } from './scope.ts';
-import { createSessions, type ImapAccess, type Session } from './session.ts';
+import { createSessions, type ImapAccess } from './session.ts';
 
 export function imapSource(scope: ImapScope, access: ImapAccess): Source {
   const sessions = createSessions(scope, access);
+  /** Again without structures where an answer exceeds its limits: who sends a message decides how long its structure is. */
+  const bearably = async <T>(work: (hasStructures: boolean) => Promise<T>): Promise<T> => {
+    try {
+      return await work(true);
+    } catch (error) {
+      if (error instanceof SourceFailure && error.code === 'source_invalid') return work(false);
+      throw error;
+    }
+  };
   return {
     check: (signal) =>
       sessions.run(async (session) => {
         for (const path of scope.mailboxes) await openMailbox(session, path);
       }, signal),
-    list: (input, signal) => sessions.run((session) => listMessages(session, scope, input), signal),
+    list: (input, signal) =>
+      bearably((hasStructures) =>
+        sessions.run((session) => listMessages({ ...session, hasStructures }, scope, input), signal),
+      ),
     fetch: async (input, signal) => {
       const message = inScope(input.ref, scope);
-      return message === null
-        ? { kind: 'gone' }
-        : sessions.run((session) => fetchMessage(session, message, input), signal, input.maxBytes);
+      const bytes = encodedLimit('base64', input.maxBytes);
+      if (message === null) {
+        return { kind: 'gone' };
+      }
+      const fetchOnce = (hasStructures: boolean) =>
+        sessions.run((session) => fetchMessage({ ...session, hasStructures }, message, input), signal, bytes);
+      return message.section === null ? bearably(fetchOnce) : fetchOnce(true);
     },
     exists: async (ref, signal) => {
       const message = inScope(ref, scope);
       return (
         message !== null &&
         (await sessions.run(async (session) => {
-          const { path, validity, uid } = message;
+          const { path, validity, uid, section } = message;
           const isSame = (await openMailbox(session, path)) === validity;
-          const range = { from: uid, to: uid + 1, since: null };
-          return isSame && (await searchUids(session, range)).length > 0;
+          const range = { from: uid, to: uid + 1, since: firstDay(scope.since_days) };
+          return (
+            isSame &&
+            (await searchUids(session, range)).length > 0 &&
+            (section === null || (await hasAttachment(session, uid, section)))
+          );
         }, signal))
       );
     },
@@ -38,34 +61,4 @@ export function imapSource(scope: ImapScope, access: ImapAccess): Source {
 function inScope(ref: string, { mailboxes }: ImapScope): MessageRef | null {
   const message = readRef(ref);
   return message !== null && mailboxes.includes(message.path) ? message : null;
-}
-
-async function fetchMessage(
-  session: Session,
-  { path, validity, uid }: MessageRef,
-  { version, maxBytes }: FetchInput,
-): Promise<Fetched> {
-  if ((await openMailbox(session, path)) !== validity) {
-    return { kind: 'gone' };
-  }
-  const { client } = session;
-  const head = await client.fetchOne(String(uid), { uid: true, size: true }, { uid: true });
-  if (!head || head.uid !== uid) {
-    return { kind: 'gone' };
-  }
-  if (version === messageVersion) {
-    return { kind: 'unchanged' };
-  }
-  if ((head.size ?? 0) > maxBytes) {
-    return { kind: 'skipped', code: 'too_large' };
-  }
-  // One byte more shows a message that is longer than the server says.
-  const source = { start: 0, maxLength: maxBytes + 1 };
-  const message = await client.fetchOne(String(uid), { uid: true, source }, { uid: true });
-  if (!message || message.source === undefined) {
-    return { kind: 'gone' };
-  }
-  return message.source.byteLength > maxBytes
-    ? { kind: 'skipped', code: 'too_large' }
-    : { kind: 'content', content: message.source, mediaType: 'message/rfc822', version: messageVersion };
 }

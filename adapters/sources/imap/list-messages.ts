@@ -7,7 +7,8 @@ import {
   type Checkpoint,
   type Cursor,
 } from './listing-state.ts';
-import { describeMessages, findUids, lookAt, openMailbox, searchUids, type Sight } from './mailbox.ts';
+import { describeMessages } from './describe-messages.ts';
+import { findUids, lookAt, openMailbox, searchUids, type Sight } from './mailbox.ts';
 import { writeRef } from './message-ref.ts';
 import type { ImapScope } from './scope.ts';
 import { maxVanished, type Session } from './session.ts';
@@ -38,12 +39,12 @@ export async function listMessages(
         ...sight.vanished,
         ...(await agedUids(session, earlier.next, before?.since ?? null, since)),
       ];
-      gone.push(...uids.map((uid) => writeRef({ path, validity: earlier.validity, uid })));
+      gone.push(...uids.map((uid) => writeRef({ path, validity: earlier.validity, uid, section: null })));
       isChanges = gone.length <= maxVanished;
     }
   }
   const from = scope.mailboxes.map((_, at) => (isChanges ? (before?.mailboxes[at]?.next ?? 1) : 1));
-  const now = { mailboxes: sights.map(({ state }) => state), since };
+  const now: Checkpoint = { form: 2, mailboxes: sights.map(({ state }) => state), since };
   const start: Omit<Cursor, 'page'> = {
     now,
     from,
@@ -80,7 +81,7 @@ async function agedUids(
 async function pageAt(session: Session, cursor: Cursor, gone: string[]): Promise<SourcePage> {
   const { now, from, scope, at, uid, page } = cursor;
   const mailbox = now.mailboxes[at];
-  const rest = { gone, scope, total: null };
+  const rest = { gone, goneWithParts: true as const, scope, total: null };
   if (mailbox === undefined) {
     return { documents: [], next: null, checkpoint: JSON.stringify(now), ...rest };
   }
@@ -91,8 +92,8 @@ async function pageAt(session: Session, cursor: Cursor, gone: string[]): Promise
     );
   }
   const found = await findUids(session, { from: uid, to: mailbox.next, since: now.since }, pageMessages);
-  const uids = found.uids.slice(0, pageMessages);
-  const documents = await describeMessages(session, mailbox, uids);
+  const asked = found.uids.slice(0, pageMessages);
+  const { documents, uids } = await describeMessages(session, mailbox, asked);
   const nextUid = found.uids.length > uids.length ? (uids.at(-1) ?? 0) + 1 : found.next;
   const isLast = nextUid === null && at + 1 === now.mailboxes.length;
   if (isLast) {

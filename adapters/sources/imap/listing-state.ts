@@ -15,6 +15,8 @@ const mailboxState = z.strictObject({
 });
 
 const checkpointForm = z.strictObject({
+  /** Before 2 attachments were no documents: without it everything is listed again. */
+  form: z.literal(2),
   mailboxes: z.array(mailboxState).max(50),
   /** Day of the oldest messages; null: all. */
   since: z.string().nullable(),

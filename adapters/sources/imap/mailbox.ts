@@ -1,16 +1,10 @@
-import type { FetchMessageObject } from 'imapflow';
-import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { MailboxState } from './listing-state.ts';
-import { writeRef } from './message-ref.ts';
 import type { Session } from './session.ts';
-
-/** The content behind a reference never changes. */
-export const messageVersion = 'immutable';
 
 const firstWindow = 20_000;
 const maxWindows = 40;
 const maxUid = 4_294_967_295;
-const maxSubject = 150;
 
 /** Opens the mailbox for reading, unless it is open. */
 export async function openMailbox({ client }: Session, path: string): Promise<string> {
@@ -89,51 +83,4 @@ export async function searchUids(
     throw new SourceFailure('source_invalid', 'The mail server does not search its mailbox.');
   }
   return [...new Set(found.splice(0).filter((uid) => uid >= from && uid < to))];
-}
-
-/** The documents of messages of the open mailbox; deleted ones are left out. */
-export async function describeMessages(
-  { client }: Session,
-  { path, validity }: MailboxState,
-  uids: readonly number[],
-): Promise<ListedDocument[]> {
-  if (uids.length === 0) {
-    return [];
-  }
-  const asked = new Set(uids);
-  const documents: ListedDocument[] = [];
-  for await (const message of client.fetch(
-    uids.join(','),
-    { uid: true, size: true, envelope: true },
-    { uid: true },
-  )) {
-    // An answer that was not asked for, or comes twice.
-    if (asked.delete(message.uid)) {
-      documents.push(documentOf(message, path, validity));
-    }
-  }
-  return documents.toSorted((one, other) => uids.indexOf(uidOf(one)) - uids.indexOf(uidOf(other)));
-}
-
-const uidOf = ({ ref }: ListedDocument): number => Number(ref.slice(ref.lastIndexOf('=') + 1));
-
-function documentOf(
-  { uid, size, envelope }: FetchMessageObject,
-  path: string,
-  validity: string,
-): ListedDocument {
-  const subject = (envelope?.subject ?? '')
-    .slice(0, maxSubject)
-    .toWellFormed()
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')
-    .replaceAll('/', '-')
-    .trim();
-  return {
-    ref: writeRef({ path, validity, uid }),
-    name: `${path}/${subject === '' ? `message ${uid}` : subject}.eml`,
-    version: messageVersion,
-    byteSize: size !== undefined && Number.isSafeInteger(size) && size >= 0 ? size : null,
-    mediaType: 'message/rfc822',
-    url: null,
-  };
 }

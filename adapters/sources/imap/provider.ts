@@ -6,7 +6,7 @@ import { imapScope } from './scope.ts';
 export const imapProvider = defineProvider({
   slug: 'imap',
   title: 'Mailboxes (IMAP)',
-  description: 'Messages of mailboxes of a mail server, with their attachments.',
+  description: 'Messages of mailboxes of a mail server, and their attachments.',
   beta: false,
   scope: imapScope,
   credentialKinds: ['basic'],

@@ -32,6 +32,10 @@ export interface Session {
   vanished: number[];
   /** UIDs that a search has found, since the caller has last emptied the list. */
   found: number[];
+  /** Whether structures of messages are asked for. */
+  hasStructures: boolean;
+  /** Lets the next answer have as many bytes as those until now. */
+  beginAnswer: () => void;
 }
 
 export interface Sessions {
@@ -70,13 +74,18 @@ export function createSessions(scope: ImapScope, access: ImapAccess): Sessions {
         // A connection outlives the signal of the call that makes it.
         limit.addEventListener('abort', end, { once: true });
         try {
-          session.bytesLeft = answerBytes + contentBytes;
-          session.linesLeft = contentBytes > 0 ? Infinity : answerLines;
+          const beginAnswer = () => {
+            session.bytesLeft = answerBytes + contentBytes;
+            session.linesLeft = contentBytes > 0 ? Infinity : answerLines;
+          };
+          beginAnswer();
           session.client ??= await connectClient(scope, access, session);
           const result = await work({
             client: session.client,
             vanished: session.vanished,
             found: session.found,
+            hasStructures: true,
+            beginAnswer,
           });
           // The end of a command may arrive with the answer that is cut.
           if (session.failure !== null) {

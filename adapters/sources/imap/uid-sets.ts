@@ -25,7 +25,7 @@ export interface SetReaders {
   vanished: (set: string) => void;
   /** Takes the set or the list of each answer to a search. */
   found: (set: string) => void;
-  /** The parser's time would grow with the square of a line's length, or its memory to hundreds of times of it. */
+  /** Not called for the answer about one message, which is left out. The parser's time would grow with the square of a line's length, or its memory to hundreds of times of it. */
   tooLarge: () => void;
 }
 
@@ -58,9 +58,10 @@ export function readSets(client: ImapFlow, { vanished, found, tooLarge }: SetRea
       found(/ ALL ([\d:,]+)/i.exec(payload.toString('latin1'))?.[1] ?? '');
     } else if (isBearable(payload)) {
       return handle(line);
-    } else {
+    } else if (!/^\* \d{1,10} FETCH /.test(head)) {
       tooLarge();
     }
+    // Of one message nothing is said then: its sender decides how long that is.
     return Promise.resolve(true);
   };
 }

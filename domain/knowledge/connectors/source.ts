@@ -25,6 +25,11 @@ export interface SourcePage {
   documents: readonly ListedDocument[];
   /** References that the source itself says to be deleted or moved away. */
   gone: readonly string[];
+  /**
+   * What is one level below a reference of `gone`, separated by a slash, is gone with it: attachments of a message, of
+   * which the source says no more than that the message is deleted.
+   */
+  goneWithParts?: true;
   /** Where the next page begins; null: this was the last one. Equal cursors in a row end the listing as truncated. */
   next: string | null;
   /** With the last page: what the next run begins with to list changes only. Null: it lists everything again. */

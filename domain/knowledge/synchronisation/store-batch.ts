@@ -13,6 +13,8 @@ import { maxSyncErrors, type SyncError } from '#domain/knowledge/connectors/sync
 /** The end of a page, with its last batch. */
 export interface PageEnd {
   gone: readonly string[];
+  /** Documents one level below those of `gone` are gone with them. */
+  goneWithParts: boolean;
   next: string | null;
   checkpoint: string | null;
   total: number | null;
@@ -151,6 +153,14 @@ async function endPage(em: EntityManager, connector: Connector, run: SyncRun, en
        where tenant_id = ? and connector_id = ? and listing < ? and ref in (select jsonb_array_elements_text(?::jsonb))`,
       [connector.tenantId, connector.id, run.listing, JSON.stringify(end.gone)],
     );
+    if (end.goneWithParts) {
+      await em.execute(
+        `update source_documents set is_gone = true
+         where tenant_id = ? and connector_id = ? and listing < ?
+           and left(ref, -strpos(reverse(ref), '/')) in (select jsonb_array_elements_text(?::jsonb))`,
+        [connector.tenantId, connector.id, run.listing, JSON.stringify(end.gone)],
+      );
+    }
   }
   run.pages += 1;
   run.position = end.next;

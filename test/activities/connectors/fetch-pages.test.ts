@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { detectDeletions } from '#activities/connectors/detect-deletions.ts';
 import { fetchPages } from '#activities/connectors/fetch-pages.ts';
 import { finishSync } from '#activities/connectors/finish-sync.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
@@ -46,6 +47,8 @@ async function begun(
     space,
     attempt: (signal = AbortSignal.timeout(60_000)) =>
       fetchPages(deps, { tenantId, connectorId, runId }, signal),
+    detect: () =>
+      detectDeletions(deps, { tenantId, connectorId, runId, after: null }, AbortSignal.timeout(60_000)),
     next: async () => {
       await finishSync(deps, { tenantId, connectorId, runId, end: 'done' });
       runId = await begin();
@@ -254,6 +257,30 @@ it('takes no requests of the host for documents that are left out by their size'
   );
   expect(rows).toEqual([{ idle: true }]);
 });
+
+it.each([true, false])(
+  'deletes what is below a reference with it where the page says so: %s',
+  async (withParts) => {
+    const { source, space, attempt, detect, next } = await begun(3);
+    for (const ref of ['d1/a', 'd1/b', 'd11/a', 'd1/a/c', 'e/d1']) source.put(ref, `Text of ${ref}.`);
+    source.pageSize = 100;
+    await attempt();
+    await next();
+    source.page = () => ({
+      documents: [],
+      gone: ['d1'],
+      ...(withParts && { goneWithParts: true }),
+      next: null,
+      checkpoint: 'later',
+      total: null,
+      scope: 'changes',
+    });
+    await attempt();
+    await detect();
+    const left = ['d0', 'd2', 'd11/a', 'd1/a/c', 'e/d1', ...(withParts ? [] : ['d1/a', 'd1/b'])];
+    expect(Object.keys(await space.contents()).toSorted()).toEqual(left.map((ref) => `${ref}.md`).toSorted());
+  },
+);
 
 it('checks that documents exist by their key in a database that was empty before', async () => {
   const world = await openWorld();

@@ -1,62 +1,11 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { imapProvider } from '#adapters/sources/imap/provider.ts';
-import type { Source } from '#domain/knowledge/connectors/source.ts';
+import { burdenOf } from '../../support/sources/burden-of.ts';
 import { openSource } from '../../support/sources/open-source.ts';
+import { endScriptedImap, serveImap as serve } from '../../support/sources/scripted-imap.ts';
 
 const signal = AbortSignal.timeout(600_000);
-const greeting = '* OK [CAPABILITY IMAP4rev1] ready\r\n';
-let server: Server | null = null;
-let source: Source | null = null;
-
-afterEach(async () => {
-  await source?.close?.();
-  server?.close();
-});
-
-type Answer = string | ((socket: Socket, tag: string, line: string) => void) | null;
-
-/** A mail server that answers commands by their name; `null` answers nothing. */
-async function serve(answers: Record<string, Answer>, scope: Record<string, unknown> = {}): Promise<Source> {
-  const usual = {
-    CAPABILITY: '* CAPABILITY IMAP4rev1\r\n',
-    LIST: '* LIST () "/" INBOX\r\n',
-    EXAMINE: '* 1 EXISTS\r\n* OK [UIDVALIDITY 7] x\r\n* OK [UIDNEXT 2] x\r\n',
-    UID: '* SEARCH 1\r\n',
-  };
-  const all = new Map<string, Answer>(Object.entries({ ...usual, ...answers }));
-  server = createServer((socket) => {
-    socket.on('error', () => {});
-    const first = all.get('greeting') ?? greeting;
-    if (typeof first === 'function') first(socket, '', '');
-    else if (answers['greeting'] !== null) socket.write(first);
-    socket.on('data', (chunk) => {
-      for (const line of chunk.toString().split('\r\n').filter(Boolean)) {
-        const [tag = '', command = '', next = ''] = line.split(' ');
-        const answer = all.get(command === 'UID' && all.has(`UID ${next}`) ? `UID ${next}` : command);
-        if (typeof answer === 'function') answer(socket, tag, line);
-        else if (answer !== null) {
-          const isEnd = answer !== undefined && /^(NO|BAD)/.test(answer);
-          socket.write(isEnd ? `${tag} ${answer}\r\n` : `${answer ?? ''}${tag} OK done\r\n`);
-        }
-      }
-    });
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  source = await openSource(imapProvider, {
-    slug: 'imap',
-    scopeConfig: { host: '127.0.0.1', port, tls: 'off', ...scope },
-    credential: {
-      origin: `imap://127.0.0.1:${port}`,
-      value: { kind: 'basic', username: 'reader', password: 'canary-password' },
-    },
-    allowedOrigins: [`imap://127.0.0.1:${port}`],
-    roots: {},
-  });
-  return source;
-}
+afterEach(endScriptedImap);
 
 const first = { cursor: null, checkpoint: null };
 
@@ -193,6 +142,7 @@ test('a mailbox with UIDs far apart is searched in few commands', async () => {
 });
 
 const checkpoint = JSON.stringify({
+  form: 2,
   mailboxes: [{ path: 'INBOX', validity: '7', next: 2, modseq: '5' }],
   since: null,
 });
@@ -204,27 +154,6 @@ const resync = {
 };
 const opened = (vanished: string) =>
   `* 1 EXISTS\r\n* OK [UIDVALIDITY 7] x\r\n* OK [UIDNEXT 2] x\r\n* OK [HIGHESTMODSEQ 9] x\r\n${vanished}`;
-
-/** The peak of this process's heap and the longest that its thread was blocked, while `work` ran. */
-async function burdenOf<T>(
-  work: () => Promise<T>,
-): Promise<{ result: T; megabytes: number; blockedMs: number }> {
-  const used = () => process.memoryUsage().heapUsed / 1_048_576;
-  const [before, began] = [used(), performance.now()];
-  let [most, last, blockedMs] = [before, began, 0];
-  const watch = setInterval(() => {
-    most = Math.max(most, used());
-    blockedMs = Math.max(blockedMs, performance.now() - last);
-    last = performance.now();
-  }, 5);
-  const result = await work();
-  clearInterval(watch);
-  return {
-    result,
-    megabytes: Math.max(most, used()) - before,
-    blockedMs: Math.max(blockedMs, performance.now() - last),
-  };
-}
 
 test('deleted messages are those that the server names, in ranges as one by one', async () => {
   const named = await serve({ ...resync, EXAMINE: opened('* VANISHED (EARLIER) 3:5,8\r\n') });

@@ -160,7 +160,11 @@ describe.skipIf(!hasDovecot())('mailboxes of Dovecot', () => {
     const recent = await open({ since_days: 30 });
     const before = await listAll(recent);
     expect(before.documents.map(({ name }) => name)).toEqual(['INBOX/older.eml', 'INBOX/new.eml']);
-    const later = await listAll(await open({ since_days: 10 }), before.checkpoint);
+    const fewer = await open({ since_days: 10 });
+    // A listing of everything lacks it, too, and deletes what does not exist.
+    expect(await fewer.exists(before.documents[0]?.ref ?? '', signal)).toBe(false);
+    expect(await fewer.exists(before.documents[1]?.ref ?? '', signal)).toBe(true);
+    const later = await listAll(fewer, before.checkpoint);
     expect(later).toMatchObject({ scope: 'changes', documents: [], gone: [before.documents[0]?.ref] });
     expect(await listAll(await open({ since_days: 60 }), before.checkpoint)).toMatchObject({
       scope: 'everything',

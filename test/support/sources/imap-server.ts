@@ -25,6 +25,8 @@ export interface ImapServer extends SourceServer {
   command<T>(work: (client: ImapFlow) => Promise<T>): Promise<T>;
   /** The server numbers the messages of the mailbox again. */
   renumber(mailbox: string): Promise<void>;
+  /** Of all connections through the relay. */
+  bytesSent(): number;
   renewCredential(): Promise<{ kind: 'basic'; username: string; password: string }>;
 }
 
@@ -59,10 +61,14 @@ export async function startImapServer({
     chownSync(folder, account.uid, account.gid);
   }
   const child = await run(folder, ports.plain, account);
-  let requests = 0;
+  let [requests, bytesSent] = [0, 0];
   const relay = await startPostgresRelay(`postgres://127.0.0.1:${ports.plain}`, {
     fromClient: (to) => (chunk) => {
       requests += 1;
+      to.write(chunk);
+    },
+    fromServer: (to) => (chunk) => {
+      bytesSent += chunk.byteLength;
       to.write(chunk);
     },
   });
@@ -150,6 +156,7 @@ export async function startImapServer({
       return { kind: 'basic', username: user, password };
     },
     requests: () => requests,
+    bytesSent: () => bytesSent,
     stop: async () => relay.sever(),
     start: async () => relay.mend(),
     close: async () => {
