@@ -68,7 +68,8 @@ export const largeProviders: readonly LargeProvider[] = [
     start: () => startPostgresServer(),
     nameOf: (key) => `${key.replaceAll('/', '-')}.md`,
     writers: 4,
-    idleRequests: () => 40,
+    // Three messages for each statement.
+    idleRequests: (documents) => 40 + documents / 500,
   },
   {
     title: 'imap',
