@@ -1,12 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * The long forms: `npm run test:kill`, with SEED=<n> to repeat a run, `npm run test:hostile` and `test:clients`; and
+ * The long forms: `npm run test:kill`, with SEED=<n> to repeat a run, `npm run test:rounds`, `test:hostile` and
+ * `test:clients`; and
  * `npm run record:baseline`.
  */
 export default defineConfig({
   test: {
-    include: ['test/kill/*.kill.ts', 'test/{clients,hostile}/*.long.ts', 'test/upgrade/*.record.ts'],
+    include: ['test/kill/*.kill.ts', 'test/{clients,hostile,rounds}/*.long.ts', 'test/upgrade/*.record.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 1,

@@ -14,7 +14,7 @@ import {
   existsStatement,
   maxKeyBytes,
   newestStatement,
-  pageRows,
+  pageRowsOf,
   pageStatement,
   rowStatement,
   type Row,
@@ -43,7 +43,7 @@ export function postgresSource(scope: PostgresScope, access: PostgresAccess): So
   return {
     check: async (signal) => {
       const rows = await connection.rows(pageStatement(scope, { after: null, since: null }), signal);
-      assertFitKeys(rows, null);
+      assertFitKeys(rows, { after: null, pageRows: pageRowsOf(scope, null) });
     },
 
     list: async (input: ListInput, signal): Promise<SourcePage> => {
@@ -55,7 +55,8 @@ export function postgresSource(scope: PostgresScope, access: PostgresAccess): So
         pageStatement(scope, { after: cursor?.after ?? null, since }),
         signal,
       );
-      assertFitKeys(rows, cursor?.after ?? null);
+      const pageRows = pageRowsOf(scope, since);
+      assertFitKeys(rows, { after: cursor?.after ?? null, pageRows });
       const last = rows.length === pageRows ? rows.at(-1) : undefined;
       const cut = last !== undefined && page >= maxPages;
       return {
@@ -108,7 +109,10 @@ async function rowsOf(ref: string, read: (key: string) => Promise<Row[]>): Promi
   }
 }
 
-function assertFitKeys(rows: readonly Row[], after: string | null): void {
+function assertFitKeys(
+  rows: readonly Row[],
+  { after, pageRows }: { after: string | null; pageRows: number },
+): void {
   if (rows.length > pageRows) {
     throw new SourceFailure('source_invalid', 'The source lists more rows in a page than were requested.');
   }

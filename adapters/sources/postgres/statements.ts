@@ -1,7 +1,8 @@
 import { escapeIdentifier as id } from 'pg';
 import type { PostgresScope } from './scope.ts';
 
-export const pageRows = 100;
+const fullPageRows = 100;
+const lightPageRows = 1_000;
 /** A longer row is fetched on its own. */
 const inlineRowBytes = 256 * 1_024;
 const inlinePageBytes = 4 * 1_048_576;
@@ -29,6 +30,14 @@ export interface Statement {
   values: string[];
 }
 
+/**
+ * Rows of a page. After a complete listing most come without their body, so that more fit; lists of readers may be long.
+ * It is the same for all pages of a listing.
+ */
+export function pageRowsOf({ readers }: PostgresScope, since: string | null): number {
+  return since === null || readers !== null ? fullPageRows : lightPageRows;
+}
+
 /** A page of rows after a key. `since`: a state after which rows come with their body; null: all do. */
 export function pageStatement(
   scope: PostgresScope,
@@ -38,7 +47,7 @@ export function pageStatement(
   const parameter = (value: string) => `$${values.push(value)}`;
   const beyond = after === null ? '' : `and ${id(scope.key)} > ${parameter(after)}`;
   const rows = `select ${ownColumns(scope)} from ${tableOf(scope)}
-    where ${id(scope.key)} is not null ${beyond} order by ${id(scope.key)} limit ${pageRows}`;
+    where ${id(scope.key)} is not null ${beyond} order by ${id(scope.key)} limit ${pageRowsOf(scope, since)}`;
   const isNew = since === null ? 'true' : scope.updated_at === null ? 'false' : `s > ${parameter(since)}`;
   const judged = `select *, (b <= ${inlineRowBytes} and ${isNew}) as wanted from (${rows}) rows`;
   const before =

@@ -92,6 +92,20 @@ test('after a complete listing only newer rows come with their content, all with
   expect(after.documents[1]?.version).not.toBe(before.documents[1]?.version);
 });
 
+test('after a complete listing a page has a thousand rows, a hundred with readers', async () => {
+  await server.sql(`insert into articles (id, body) select 'k' || n, 'x' from generate_series(1, 1001) n`);
+  const shared = await open({ readers: 'readers' });
+  for (const [from, expected] of [
+    [source, 2],
+    [shared, 11],
+  ] as const) {
+    const before = await listAll(from);
+    const unchanged = await listAll(from, before.checkpoint);
+    expect([before.pages, unchanged.pages]).toEqual([11, expected]);
+    expect(unchanged.documents).toHaveLength(1_001);
+  }
+});
+
 test('a change of the columns changes all versions and brings all contents', async () => {
   await server.put('a', 'text');
   const before = await listAll(source);

@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { vi } from 'vitest';
 import type { WorkflowHandle } from '@temporalio/client';
 import { createWatchActivities } from '#activities/connectors/create-watch-activities.ts';
 import type { WatchLimits } from '#activities/connectors/watch-limits.ts';
@@ -12,6 +12,7 @@ import { openWorld, type KnowledgeWorld } from '../knowledge-world.ts';
 import { startWorkflowWorker, type WorkflowWorker } from '../workflow-worker.ts';
 import { ConnectorSpace } from './connector-space.ts';
 import { MemorySource, memoryProvider } from './memory-source.ts';
+import { NotedFetches } from './noted-fetches.ts';
 import { ReachableProviders } from './reachable-providers.ts';
 import type { SourceServer } from './source-server.ts';
 import { noOtherWork } from '../no-other-work.ts';
@@ -21,11 +22,13 @@ export interface ServedConnector {
   space: ConnectorSpace;
   handle: WorkflowHandle;
   /** Requests a run and waits for its end. */
-  sync: (more?: Parameters<ConnectorSpace['request']>[0]) => Promise<SyncRun>;
+  sync: (more?: Parameters<ConnectorSpace['request']>[0], withinMs?: number) => Promise<SyncRun>;
   /** Requests a run. */
   begin: (more?: Parameters<ConnectorSpace['request']>[0]) => Promise<string>;
-  /** Waits for the end of a run. */
-  end: (runId: string) => Promise<SyncRun>;
+  /** Waits for the end of a run, by default for a minute. */
+  end: (runId: string, withinMs?: number) => Promise<SyncRun>;
+  /** References of the documents that the source was asked for since the last call. */
+  takeFetched: () => string[];
   /** Starts the actor once more, as the sweep's message does. */
   restart: () => Promise<WorkflowHandle>;
 }
@@ -41,34 +44,37 @@ export class ConnectorActors {
   readonly worker: WorkflowWorker;
   readonly #memory: Map<string, MemorySource>;
   readonly #providers: ReachableProviders;
+  readonly #fetches: NotedFetches;
   /** Workers for watches. */
   readonly watchers: WorkflowWorker[] = [];
 
   private constructor(
     world: KnowledgeWorld,
     worker: WorkflowWorker,
-    parts: { memory: Map<string, MemorySource>; reachable: ReachableProviders },
+    parts: { memory: Map<string, MemorySource>; reachable: ReachableProviders; fetches: NotedFetches },
   ) {
     this.world = world;
     this.worker = worker;
     this.#memory = parts.memory;
     this.#providers = parts.reachable;
+    this.#fetches = parts.fetches;
   }
 
   /** @param watch limits of watches, for sources that report changes; omitted: none does */
   static async open({ watch }: { watch?: Partial<WatchLimits> } = {}): Promise<ConnectorActors> {
     const world = await openWorld();
     const memory = new Map<string, MemorySource>();
+    const fetches = new NotedFetches();
     const reachable = new ReachableProviders(world, [
       memoryProvider(memory, { push: watch !== undefined }),
-      ...providers,
+      ...providers.map((provider) => fetches.of(provider)),
     ]);
     const { sources } = reachable;
     const extractor = createTextExtractor();
     const worker = await startWorkflowWorker(
       createConnectorActivities({ unitOfWork: world.unitOfWork, sources, extractor, bulk: noOtherWork }),
     );
-    const actors = new ConnectorActors(world, worker, { memory, reachable });
+    const actors = new ConnectorActors(world, worker, { memory, reachable, fetches });
     if (watch !== undefined) {
       await actors.startWatches(watch);
     }
@@ -121,14 +127,16 @@ export class ConnectorActors {
       await handle.signal('syncRequested', id);
       return id;
     };
-    const end = async (runId: string) => {
+    const end = async (runId: string, withinMs = 60_000) => {
       const find = async () => (await space.runs()).find(({ id }) => id === runId);
       const isOver = async () => (await find())?.completedAt != null;
-      await expect.poll(isOver, { timeout: 60_000, interval: 100 }).toBe(true);
+      // Unlike `expect.poll` also for tests that run at the same time.
+      await vi.waitUntil(isOver, { timeout: withinMs, interval: 100 });
       return (await find()) as SyncRun;
     };
-    const sync: ServedConnector['sync'] = async (request) => end(await begin(request));
-    return { space, handle, sync, begin, end, restart: () => this.#start(space) };
+    const sync: ServedConnector['sync'] = async (request, withinMs) => end(await begin(request), withinMs);
+    const takeFetched = () => this.#fetches.take(space.connectorId);
+    return { space, handle, sync, begin, end, takeFetched, restart: () => this.#start(space) };
   }
 
   async #start(space: ConnectorSpace): Promise<WorkflowHandle> {

@@ -22,6 +22,8 @@ export interface GitServer extends SourceServer {
   url: string;
   /** Runs git in the repository, after what is pending was committed. */
   git(...args: string[]): Promise<string>;
+  /** Also removes folders. */
+  remove(name: string): Promise<void>;
   /** A tree of entries in the form of `git ls-tree -z`, as bytes. */
   treeOf(entries: Uint8Array): Promise<string>;
   /** Answers in place of git where it returns true. */
@@ -90,7 +92,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       dirty = true;
     },
     remove: async (name) => {
-      await rm(join(folder, name));
+      await rm(join(folder, name), { recursive: true });
       dirty = true;
     },
     renewCredential: () => {

@@ -105,9 +105,9 @@ export async function startMcpSource({
       };
     });
     made.server.setRequestHandler('resources/read', ({ params: { uri } }) => {
-      const found = [...files].find(([name]) => mcpUri(name) === uri);
+      const found = files.get(decodeURIComponent(uri.slice(mcpUri('').length)));
       if (found === undefined) throw new ResourceNotFoundError(uri);
-      const [, { content }] = found;
+      const { content } = found;
       return {
         contents: [
           typeof content === 'string'

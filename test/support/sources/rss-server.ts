@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startWebServer, type WebServer } from './web-server.ts';
 
 export interface RssServer extends WebServer {
@@ -10,7 +11,7 @@ const data = (text: string): string => `<![CDATA[${text.replaceAll(']]>', ']]]]>
 export async function startRssServer(): Promise<RssServer> {
   const web = await startWebServer();
   const entries = new Map<string, string>();
-  const publish = () => {
+  const write = () => {
     const items = [...entries]
       .toReversed()
       .map(
@@ -23,6 +24,13 @@ export async function startRssServer(): Promise<RssServer> {
       `<?xml version="1.0"?><rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>News</title><link>${web.origin}</link><description>d</description>${items.join('\n')}</channel></rss>`,
     );
   };
+  let pending: Promise<void> | null = null;
+  // What is put at the same time is published once: the feed is written as a whole.
+  const publish = () =>
+    (pending ??= nextTurn().then(() => {
+      pending = null;
+      return write();
+    }));
   await publish();
   const put = (name: string, content: string | Uint8Array) => {
     entries.set(name, Buffer.from(content).toString());

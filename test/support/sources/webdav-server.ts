@@ -129,6 +129,7 @@ function through(port: number): Writes {
     },
     move: async (from, to) => {
       await place(to);
+      known.clear();
       await send('MOVE', from, { headers: { destination: address(to) } });
     },
     remove: async (name) => {
