@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ConnectorActors, type ServedConnector } from '../support/sources/connector-actors.ts';
 import type { SourceServer } from '../support/sources/source-server.ts';
-import { eachOf, expectHeld, makeDocuments, watchOwnMemory } from './many-documents.ts';
+import { eachOf, expectHeld, makeDocuments, watchLiveMemory } from './many-documents.ts';
 import { largeProviders, type LargeProvider } from './providers.ts';
 
 /** Whole runs over so many documents of each provider; `-t git` chooses one. */
 const count = Number(process.env['DOCUMENTS'] ?? 10_000);
 const changedCount = Math.ceil(count / 100);
 const remaining = 3;
-const allowedMiB = 300;
+const allowedMiB = 100;
 const withinMs = 1_800_000;
 
 let actors: ConnectorActors;
@@ -42,7 +42,7 @@ async function follow(
   const all = makeDocuments(count);
   const put = (name: string) => server.put(name, all.get(name) ?? '');
   await eachOf(all.keys(), writers, put);
-  const memoryMiB = watchOwnMemory();
+  const memoryMiB = watchLiveMemory();
   const measured: string[] = [];
   const run = async (what: string, more: Parameters<typeof sync>[0] = {}) => {
     const [begun, before] = [performance.now(), server.requests()];

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
 import { sourceFilename } from '#domain/knowledge/synchronisation/source-filename.ts';
 import type { ConnectorSpace } from '../support/sources/connector-space.ts';
@@ -46,16 +48,27 @@ export async function expectHeld(
   expect(held.size).toBe(documents.size);
 }
 
-/** The highest resident memory of this process, which holds the worker and most servers, above that of the beginning. */
-export function watchOwnMemory(): () => number {
-  const resident = () => process.memoryUsage.rss() / 1_048_576;
-  const before = resident();
+/**
+ * The most bytes that are in use in this process after a collection, above those of the beginning, in MiB. It holds the
+ * worker, and the servers that are no programs of their own. Resident memory would say how seldom it collects.
+ */
+export function watchLiveMemory(): () => number {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const live = () => {
+    collect();
+    const { heapUsed, external } = process.memoryUsage();
+    return (heapUsed + external) / 1_048_576;
+  };
+  const before = live();
   let highest = before;
-  const timer = setInterval(() => {
-    highest = Math.max(highest, resident());
-  }, 250);
+  const sample = () => {
+    highest = Math.max(highest, live());
+  };
+  const timer = setInterval(sample, 2_000);
   return () => {
     clearInterval(timer);
-    return Math.round(Math.max(highest, resident()) - before);
+    sample();
+    return Math.round(highest - before);
   };
 }

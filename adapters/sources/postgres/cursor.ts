@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 
-/** After this number of pages a listing is cut: one million rows. */
-export const maxPages = 10_000;
+/** After this number of rows a listing is cut. */
+export const maxRows = 1_000_000;
 
 const cursorForm = z.strictObject({
   /** Key of the last row. */

@@ -7,7 +7,7 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { createConnection, type PostgresAccess } from './connection.ts';
-import { maxPages, readCheckpoint, readCursor, writeCheckpoint, writeCursor } from './cursor.ts';
+import { maxRows, readCheckpoint, readCursor, writeCheckpoint, writeCursor } from './cursor.ts';
 import { rowContent, rowDocument, rowVersion } from './row-document.ts';
 import { columnsDigest, type PostgresScope } from './scope.ts';
 import {
@@ -58,7 +58,7 @@ export function postgresSource(scope: PostgresScope, access: PostgresAccess): So
       const pageRows = pageRowsOf(scope, since);
       assertFitKeys(rows, { after: cursor?.after ?? null, pageRows });
       const last = rows.length === pageRows ? rows.at(-1) : undefined;
-      const cut = last !== undefined && page >= maxPages;
+      const cut = last !== undefined && page * pageRows >= maxRows;
       return {
         documents: rows.filter(({ key }) => key !== '').map((row) => rowDocument(row, scope)),
         gone: [],

@@ -106,6 +106,17 @@ test('after a complete listing a page has a thousand rows, a hundred with reader
   }
 });
 
+test('a listing is cut after a million rows, whatever the size of its pages', async () => {
+  await server.sql(`insert into articles (id, body) select 'k' || n, 'x' from generate_series(1, 1001) n`);
+  const { checkpoint } = await listAll(source);
+  const isCut = async (page: number, since: string | null) => {
+    const cursor = JSON.stringify({ after: 'a', page, newest: null });
+    return (await source.list({ cursor, checkpoint: since }, signal)).truncated;
+  };
+  expect([await isCut(999, checkpoint), await isCut(1_000, checkpoint)]).toEqual([false, true]);
+  expect([await isCut(9_999, null), await isCut(10_000, null)]).toEqual([false, true]);
+});
+
 test('a change of the columns changes all versions and brings all contents', async () => {
   await server.put('a', 'text');
   const before = await listAll(source);
