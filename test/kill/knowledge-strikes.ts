@@ -27,6 +27,8 @@ export interface KnowledgeStruck {
 }
 
 const searchMs = 60_000;
+/** Kills of workers that had just finished what they held. */
+const maxLate = 3;
 /** The number of the proto's enumeration. */
 const started = 2;
 
@@ -50,16 +52,22 @@ export async function strikeKnowledge(
     return { kind, signal, at, held: [] };
   }
   const isWanted = kind === 'embedding' ? isInMidEmbedding : isStored;
+  let late = 0;
   for (const end = performance.now() + searchMs; performance.now() < end;) {
     const rows = await rowsOf(field, isWanted);
     const found = await holder(field, rows);
-    if (found !== null) {
-      const at = performance.now();
-      const signal = await fleet.kill(found.worker);
-      const held = (await rowsOf(field, isWanted)).filter(({ id }) => found.ids.has(id));
+    if (found === null) {
+      await sleep(20);
+      continue;
+    }
+    const at = performance.now();
+    const signal = await fleet.kill(found.worker);
+    const held = (await rowsOf(field, isWanted)).filter(({ id }) => found.ids.has(id));
+    if (held.length > 0 || late === maxLate) {
       return { kind, signal, at, held };
     }
-    await sleep(20);
+    late += 1;
+    await fleet.untilReady('worker', 2);
   }
   throw new Error(`No worker held a document (${kind}).`);
 }
