@@ -10,6 +10,7 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
+import { contentWithin } from '../shared/content-within.ts';
 import { JsonApi, TooLong } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
@@ -97,9 +98,8 @@ class ConfluenceSource implements Source {
         return { kind: 'gone' };
       }
       const content = Buffer.from(storageToHtml(cleanText(found.title), found.body?.storage?.value ?? ''));
-      return content.byteLength > maxBytes
-        ? { kind: 'skipped', code: 'too_large' }
-        : { kind: 'content', content, mediaType: 'text/html', version: String(found.version.number) };
+      const version = String(found.version.number);
+      return contentWithin(maxBytes, content, { mediaType: 'text/html', version });
     } catch (error) {
       if (error instanceof TooLong) {
         return { kind: 'skipped', code: 'too_large' };

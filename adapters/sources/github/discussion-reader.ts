@@ -1,4 +1,5 @@
 import type { FetchInput, Fetched } from '#domain/knowledge/connectors/source.ts';
+import { contentWithin } from '../shared/content-within.ts';
 import type { Answer } from '../shared/json-api.ts';
 import { discussionDocument, discussionMarkdown, discussionVersion } from './discussion-document.ts';
 import { listQuery, oneQuery, variablesOf } from './discussion-queries.ts';
@@ -68,9 +69,7 @@ export class DiscussionReader implements KindReader {
       ? await readThread(this.#api, { repository, number, maxBytes }, signal)
       : [];
     const content = said === null ? null : discussionMarkdown(found, said);
-    return content === null || content.byteLength > maxBytes
-      ? { kind: 'skipped', code: 'too_large' }
-      : { kind: 'content', content, mediaType: 'text/markdown', version: current };
+    return contentWithin(maxBytes, content, { mediaType: 'text/markdown', version: current });
   }
 
   async exists(repository: string, number: number, signal: AbortSignal): Promise<boolean> {

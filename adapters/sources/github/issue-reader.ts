@@ -1,4 +1,5 @@
 import type { FetchInput, Fetched } from '#domain/knowledge/connectors/source.ts';
+import { contentWithin } from '../shared/content-within.ts';
 import type { JsonApi, Answer } from '../shared/json-api.ts';
 import { toDocument, toMarkdown, versionOf } from './document.ts';
 import type { KindPage, KindPlace, KindReader } from './kind-reader.ts';
@@ -62,9 +63,7 @@ export class IssueReader implements KindReader {
     }
     const remarks = await this.#remarks.read(repository, found, maxBytes, signal);
     const content = remarks === null ? null : toMarkdown(found, remarks);
-    return content === null || content.byteLength > maxBytes
-      ? { kind: 'skipped', code: 'too_large' }
-      : { kind: 'content', content, mediaType: 'text/markdown', version: current };
+    return contentWithin(maxBytes, content, { mediaType: 'text/markdown', version: current });
   }
 
   async exists(repository: string, number: number, signal: AbortSignal): Promise<boolean> {

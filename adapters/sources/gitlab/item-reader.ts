@@ -1,4 +1,5 @@
 import type { FetchInput, Fetched } from '#domain/knowledge/connectors/source.ts';
+import { contentWithin } from '../shared/content-within.ts';
 import { itemDocument, itemMarkdown, versionOf, type ItemKind } from './document.ts';
 import type { KindPage, KindReader } from './kind-reader.ts';
 import type { ListingState } from './listing-state.ts';
@@ -54,9 +55,7 @@ export class ItemReader implements KindReader {
     const limits = { maxBytes, confidential: this.#scope.confidential };
     const notes = this.#needsNotes(found) ? await this.#api.notes(this.#kind, id, limits, signal) : [];
     const content = notes === null ? null : itemMarkdown(this.#kind, found, notes);
-    return content === null || content.byteLength > maxBytes
-      ? { kind: 'skipped', code: 'too_large' }
-      : { kind: 'content', content, mediaType: 'text/markdown', version: current };
+    return contentWithin(maxBytes, content, { mediaType: 'text/markdown', version: current });
   }
 
   async exists(id: string, signal: AbortSignal): Promise<boolean> {

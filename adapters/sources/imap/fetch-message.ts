@@ -1,5 +1,6 @@
 import type { FetchMessageObject } from 'imapflow';
 import type { Fetched, FetchInput } from '#domain/knowledge/connectors/source.ts';
+import { contentWithin } from '../shared/content-within.ts';
 import { composeMessage } from './compose-message.ts';
 import { decodePart, encodedLimit } from './decode-part.ts';
 import { contentVersion, isWhole } from './describe-messages.ts';
@@ -132,7 +133,5 @@ function bytesOf(message: FetchMessageObject | false | undefined, section: strin
 }
 
 function bounded(content: Buffer, mediaType: string, maxBytes: number): Fetched {
-  return content.byteLength > maxBytes
-    ? tooLarge
-    : { kind: 'content', content, mediaType, version: contentVersion };
+  return contentWithin(maxBytes, content, { mediaType, version: contentVersion });
 }

@@ -1,4 +1,5 @@
 import { SourceFailure, type FetchInput, type Fetched } from '#domain/knowledge/connectors/source.ts';
+import { contentWithin } from '../shared/content-within.ts';
 import { maxJsonBytes, TooLong } from '../shared/json-api.ts';
 import { Prepared } from '../shared/prepared.ts';
 import { toMarkdown, versionOf } from './document.ts';
@@ -75,9 +76,7 @@ export class IssueReader {
       const room = new TextRoom(maxBytes);
       const text = found === null ? prepared?.text : issueText(found, this.#scope, room);
       const content = text && toMarkdown(issue, await this.#whole(issue, text, room, signal));
-      return content === undefined || content.byteLength > maxBytes
-        ? { kind: 'skipped', code: 'too_large' }
-        : { kind: 'content', content, mediaType: 'text/markdown', version: current };
+      return contentWithin(maxBytes, content ?? null, { mediaType: 'text/markdown', version: current });
     } catch (error) {
       if (error instanceof TooLong) {
         return { kind: 'skipped', code: 'too_large' };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Fetched } from '#domain/knowledge/connectors/source.ts';
+import { contentWithin } from '../shared/content-within.ts';
 
 const contents = z.object({
   contents: z
@@ -31,7 +32,6 @@ export function toFetched(result: unknown, maxBytes: number): Fetched | null {
     'blob' in first
       ? Buffer.from(first.blob, 'base64')
       : Buffer.from(parsed.data.contents.flatMap((each) => ('text' in each ? [each.text] : [])).join('\n\n'));
-  return content.byteLength > maxBytes
-    ? { kind: 'skipped', code: 'too_large' }
-    : { kind: 'content', content, mediaType: first.mimeType?.slice(0, 200) ?? null, version: null };
+  const mediaType = first.mimeType?.slice(0, 200) ?? null;
+  return contentWithin(maxBytes, content, { mediaType, version: null });
 }

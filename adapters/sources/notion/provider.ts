@@ -7,6 +7,7 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
+import { contentWithin } from '../shared/content-within.ts';
 import { TooLong } from '../shared/json-api.ts';
 import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { clockOf } from '../shared/service-time.ts';
@@ -98,9 +99,8 @@ class NotionSource implements Source {
         return { kind: 'gone' };
       }
       const content = blocks === 'too_large' ? null : toMarkdown(page, blocks.text);
-      return content === null || content.byteLength > maxBytes
-        ? { kind: 'skipped', code: 'too_large' }
-        : { kind: 'content', content, mediaType: 'text/markdown', version: readVersionOf(page, readAtMs) };
+      const version = readVersionOf(page, readAtMs);
+      return contentWithin(maxBytes, content, { mediaType: 'text/markdown', version });
     } catch (error) {
       if (error instanceof TooLong) {
         return { kind: 'skipped', code: 'too_large' };

@@ -7,6 +7,7 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
+import { contentWithin } from '../shared/content-within.ts';
 import { discardBody, readBody } from '../shared/bounded-body.ts';
 import { followRedirects } from '../shared/follow-redirects.ts';
 import { asSourceFailures, statusFailure } from '../shared/http-failure.ts';
@@ -100,9 +101,7 @@ export class RssSource implements Source {
       if (version === document.version) {
         return { kind: 'unchanged' };
       }
-      return content.byteLength > maxBytes
-        ? { kind: 'skipped', code: 'too_large' }
-        : { kind: 'content', content, mediaType, version: document.version };
+      return contentWithin(maxBytes, content, { mediaType, version: document.version });
     });
   }
 
