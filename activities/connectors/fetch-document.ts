@@ -44,14 +44,13 @@ export function isFetched(work: FetchWork, listed: ListedDocument, known: KnownD
   return listed.content === undefined && !isLeftOut && (known === null || !isUnchanged(work, listed, known));
 }
 
-/** By its version; `full` runs compare contents. */
-function isUnchanged(
-  { open: { run } }: FetchWork,
-  { version }: ListedDocument,
-  known: KnownDocument,
-): boolean {
-  const isSame = version !== null && known.version === version && known.state !== 'failed';
-  return isSame && !isLost(known) && !isHeld(known) && run.mode === 'incremental';
+function isUnchanged(work: FetchWork, { version }: ListedDocument, known: KnownDocument): boolean {
+  return version !== null && known.version === version && isComparable(work, known);
+}
+
+/** Whether an equal version says that nothing is to be done. A `full` run compares contents. */
+function isComparable({ open: { run } }: FetchWork, known: KnownDocument): boolean {
+  return run.mode === 'incremental' && known.state !== 'failed' && !isLost(known) && !isHeld(known);
 }
 
 /** The document was deleted here, and not at its source. */
@@ -64,7 +63,7 @@ export async function fetchDocument(
   known: KnownDocument | null,
 ): Promise<Outcome> {
   const { open, signal } = work;
-  const { run, source } = open;
+  const { source } = open;
   const { version } = listed;
   if (Buffer.byteLength(listed.ref) > maxRefBytes || listed.ref.includes('\0')) {
     const ref = `sha256:${createHash('sha256').update(listed.ref).digest('hex')}`;
@@ -86,14 +85,7 @@ export async function fetchDocument(
       fetched = await source.fetch(
         {
           ref: listed.ref,
-          version:
-            known === null ||
-            isLost(known) ||
-            isHeld(known) ||
-            run.mode === 'full' ||
-            known.state === 'failed'
-              ? null
-              : known.version,
+          version: known !== null && isComparable(work, known) ? known.version : null,
           mediaType: listed.mediaType,
           maxBytes: maxDocumentBytes,
         },

@@ -1,8 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { forgetDocuments } from './forget-documents.ts';
+import { noteErrors, shownRef } from './note-errors.ts';
 import { lockRunning, type RunningRun } from './running-run.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
-import { maxSyncErrors, type SyncError } from '#domain/knowledge/connectors/sync-status.ts';
+import type { SyncError } from '#domain/knowledge/connectors/sync-status.ts';
 
 /** A document that the source says to be deleted, that a whole listing lacks, or that cannot be read any more. */
 export interface MissingDocument {
@@ -95,9 +96,10 @@ export async function noteUnasked(
   run.cursorTo = null;
   const isNoted = new Set(run.errors.map(({ ref }) => ref));
   const message = 'The listing lacks it, and the source could not be asked for it.';
-  const errors = unasked
-    .map(({ ref, code }) => ({ ref: ref.slice(0, 300).toWellFormed(), code, message }))
-    .filter(({ ref }) => !isNoted.has(ref));
-  run.errors = [...run.errors, ...errors].slice(0, maxSyncErrors);
+  const fresh = unasked.filter(({ ref }) => !isNoted.has(shownRef(ref)));
+  noteErrors(
+    run,
+    fresh.map((each) => ({ ...each, message })),
+  );
   await em.flush();
 }

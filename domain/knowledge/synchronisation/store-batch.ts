@@ -3,12 +3,13 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import { markSeen, saysNothingNew } from './mark-seen.ts';
 import { expectWithin } from '#domain/knowledge/connectors/expect-within.ts';
+import { noteErrors } from './note-errors.ts';
 import type { Outcome } from './outcome.ts';
 import { lockRunning, type RunningRun } from './running-run.ts';
 import { storeDocuments } from './store-documents.ts';
 import { updateListed } from './update-listed.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
-import { maxSyncErrors, type SyncError } from '#domain/knowledge/connectors/sync-status.ts';
+import type { SyncError } from '#domain/knowledge/connectors/sync-status.ts';
 
 /** The end of a page, with its last batch. */
 export interface PageEnd {
@@ -68,7 +69,7 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
   run.skipped += skipped.length;
   run.failed += failed.length;
   run.bytes += stored.reduce((sum, { read }) => sum + read.content.byteLength, 0);
-  run.errors = [...run.errors, ...[...failed, ...skipped].map(errorOf)].slice(0, maxSyncErrors);
+  noteErrors(run, [...failed, ...skipped].map(errorOf));
   run.updatedAt = new Date();
   if (batch.end !== null) {
     await endPage(em, connector, run, batch.end);
@@ -100,7 +101,7 @@ async function notStored(
 function errorOf(outcome: Extract<Outcome, { is: 'failed' | 'skipped' }>): SyncError {
   const { listed, code } = outcome;
   const message = outcome.is === 'failed' ? outcome.message : 'The document is left out.';
-  return { ref: listed.ref.slice(0, 300).toWellFormed(), code, message };
+  return { ref: listed.ref, code, message };
 }
 
 async function saveRows(
