@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { embeddedText } from '#domain/knowledge/ingestion/embedded-text.ts';
 import type { World } from '#test/support/world.ts';
 import type { Lab } from '../support/lab.ts';
 import { writeDocument } from './documents.ts';
@@ -59,7 +60,7 @@ export async function ingest(
 /** The texts of the documents' passages as the model received them. */
 export async function passagesOf({ admin }: Ingestion, ids: readonly string[]): Promise<string[]> {
   const { rows } = await admin.query<{ text: string }>(
-    `select concat_ws(E'\\n', c.heading, c.text) as text from chunks c
+    `select ${embeddedText('c')} as text from chunks c
        join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
      where c.document_id = any($1) order by c.document_id, c.position`,
     [ids],

@@ -58,6 +58,14 @@ export function isReadable(
   };
 }
 
+/** The same, without a condition for null. */
+export function readableOf(
+  documents: string,
+  reading: SourceReading | null,
+): { sql: string; params: string[] } {
+  return reading === null ? { sql: 'true', params: [] } : isReadable(documents, reading);
+}
+
 /** A literal of PostgreSQL, for a parameter: the result of a subquery would not be looked up by hash. */
 export function textArray(texts: readonly string[]): string {
   return `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(',')}}`;

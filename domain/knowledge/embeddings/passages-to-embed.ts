@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { embeddedText } from '#domain/knowledge/ingestion/embedded-text.ts';
 import type { StoredPassages } from '#domain/knowledge/ingestion/store-passages.ts';
 
 export interface PassageToEmbed {
@@ -22,7 +23,7 @@ export async function passagesToEmbed(
   { after, limit }: { after: number; limit: number },
 ): Promise<PassageToEmbed[]> {
   const rows = await em.execute<{ position: number; text: string }[]>(
-    `select c.position, concat_ws(E'\\n', c.heading, c.text) as text from chunks c
+    `select c.position, ${embeddedText('c')} as text from chunks c
      where c.tenant_id = ? and c.document_id = ? and c.generation = ? and c.position > ?
        and not exists (select from chunk_embeddings e where e.tenant_id = c.tenant_id and e.embedding_id = ?
                        and e.document_id = c.document_id and e.generation = c.generation and e.position = c.position)

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { embeddedText } from './embedded-text.ts';
 
 /**
  * Documents have new passages, and are locked by the caller: passages whose text an earlier reading of the document had
@@ -21,7 +22,7 @@ export async function replaceVectors(
 }
 
 /**
- * The text of a passage and its hash are those of `passagesToEmbed`. Without statistics, as of tables that have just been
+ * The hashes are those of `passagesToEmbed`. Without statistics, as of tables that have just been
  * filled, PostgreSQL would compare each passage with each in a nested loop.
  */
 async function takeOver(em: EntityManager, tenantId: string, given: string): Promise<void> {
@@ -38,7 +39,7 @@ async function takeOver(em: EntityManager, tenantId: string, given: string): Pro
        where v.tenant_id = ? and v.document_id = any(?::uuid[]) and e.document_id = any(?::uuid[])),
      fresh as materialized (
        select c.document_id, c.generation, c.position, c.collection_id,
-         sha256(convert_to(concat_ws(E'\\n', c.heading, c.text), 'UTF8')) as text_hash
+         sha256(convert_to(${embeddedText('c')}, 'UTF8')) as text_hash
        from chunks c
        join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
        where c.tenant_id = ? and c.document_id = any(?::uuid[]) and d.id = any(?::uuid[])),

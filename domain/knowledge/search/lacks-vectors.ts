@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { isReadable } from '#domain/knowledge/collections/source-reading.ts';
+import { readableOf } from '#domain/knowledge/collections/source-reading.ts';
 import { documentsMatching } from './document-filter.ts';
 import type { NearestQuery } from './nearest-passages.ts';
 
@@ -13,7 +13,7 @@ export async function lacksVectors(
 ): Promise<boolean> {
   const { tenantId, collectionIds, reading } = query;
   const filtered = documentsMatching(query);
-  const readable = reading === null ? { sql: 'true', params: [] } : isReadable('d', reading);
+  const readable = readableOf('d', reading);
   const [row] = await em.execute<{ lacks: boolean }[]>(
     `select exists (
        select from documents d where d.tenant_id = ? and d.collection_id = any(?::uuid[])

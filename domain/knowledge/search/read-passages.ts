@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
-import { isReadable, type SourceReading } from '#domain/knowledge/collections/source-reading.ts';
+import { readableOf, type SourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import type { FusedHit } from './fuse-hits.ts';
 import type { PlacedPassage } from './passage.ts';
 
@@ -34,7 +34,7 @@ export async function readPassages(
     position,
     generation,
   }));
-  const readable = reading === null ? { sql: 'true', params: [] } : isReadable('d', reading);
+  const readable = readableOf('d', reading);
   const rows = await em.execute<(PassageRow & { n: number })[]>(
     `select w.n::int4 as n, d.filename, d.media_type, d.metadata, c.collection_id, c.text, c.heading, c.page, c.anchor,
             c.start_offset, c.end_offset
