@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { ConnectorActors } from '#test/support/sources/connector-actors.ts';
+import type { MemorySource } from '#test/support/sources/memory-source.ts';
 
 let actors: ConnectorActors;
 
@@ -11,6 +12,18 @@ afterAll(() => actors.stop());
 
 const letters = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`d${n}`, `Document ${n}.`]));
+
+/** Lists everything once, and no changes after it. */
+function listsNothingNew(source: MemorySource): void {
+  source.page = (_, checkpoint) => ({
+    documents: checkpoint === null ? [...source.documents.keys()].map((ref) => source.listed(ref)) : [],
+    gone: [],
+    next: null,
+    checkpoint: 'since then',
+    total: null,
+    scope: checkpoint === null ? 'everything' : 'changes',
+  });
+}
 
 describe('a run of a connector', () => {
   it('stores what the source has, fetches only what changed, and deletes what is gone', async () => {
@@ -102,14 +115,7 @@ describe('a run of a connector', () => {
 
   it('deletes on confirmation what only a listing of everything lacks, though the next run would list changes', async () => {
     const { source, space, sync } = await actors.connect(letters(40));
-    source.page = (_, checkpoint) => ({
-      documents: checkpoint === null ? [...source.documents.keys()].map((ref) => source.listed(ref)) : [],
-      gone: [],
-      next: null,
-      checkpoint: 'since then',
-      total: null,
-      scope: checkpoint === null ? 'everything' : 'changes',
-    });
+    listsNothingNew(source);
     await sync();
     source.documents.clear();
     source.put('d1', 'Document 1.', { version: '1' });
@@ -181,14 +187,7 @@ describe('a run of a connector', () => {
 
   it('lists everything again until each document that is missing could be asked for', async () => {
     const { source, space, sync } = await actors.connect({ a: 'Alpha.', b: 'Beta.' });
-    source.page = (_, checkpoint) => ({
-      documents: checkpoint === null ? [...source.documents.keys()].map((ref) => source.listed(ref)) : [],
-      gone: [],
-      next: null,
-      checkpoint: 'since then',
-      total: null,
-      scope: checkpoint === null ? 'everything' : 'changes',
-    });
+    listsNothingNew(source);
     await sync();
     source.documents.delete('b');
     source.before = (request) => {
