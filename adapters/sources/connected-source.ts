@@ -6,6 +6,7 @@ import {
   type UsableConnection,
 } from '#domain/capabilities/connections/connection-source.ts';
 import { SourceFailure, type Source, type WatchInput } from '#domain/knowledge/connectors/source.ts';
+import { Forbidden } from './shared/http-failure.ts';
 
 /** The tokens of the account that is connected to a source, for as long as it is open. */
 export class ConnectedAccount {
@@ -31,7 +32,7 @@ export class ConnectedAccount {
 
   /**
    * Does the work again, once, with a refreshed token when the source refused that of the connection. Where the source
-   * refuses that one, too, the connection ends.
+   * refuses that one, too, the connection ends. What the account may not read ends no connection.
    */
   async renewing<T>(work: () => Promise<T>): Promise<T> {
     const first: { used: UsableConnection | null } = { used: null };
@@ -88,7 +89,7 @@ export function connectedSource(source: Source, account: ConnectedAccount): Sour
 }
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof SourceFailure && error.code === 'auth_failed';
+  return error instanceof SourceFailure && error.code === 'auth_failed' && !(error instanceof Forbidden);
 }
 
 function required(usable: UsableConnection | null): UsableConnection {

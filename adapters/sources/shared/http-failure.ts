@@ -7,10 +7,20 @@ import { retryAfterMs } from '../../egress/retry-after.ts';
 /** A source cannot pause its connector for longer. */
 const maxPauseMs = 3_600_000;
 
+/** HTTP 403: the credential is accepted, but not for what was asked for. A renewed one would be refused as well. */
+export class Forbidden extends SourceFailure {
+  constructor(message = 'The source refuses access with HTTP 403.') {
+    super('auth_failed', message);
+  }
+}
+
 /** What a status of 400 or above says about a source; 404 and 410 mean different things to each provider. */
 export function statusFailure(response: Response): SourceFailure {
   const { status } = response;
-  if (status === 401 || status === 403 || status === 407) {
+  if (status === 403) {
+    return new Forbidden();
+  }
+  if (status === 401 || status === 407) {
     return new SourceFailure('auth_failed', `The source refuses access with HTTP ${status}.`);
   }
   if (status === 429 || (status === 503 && response.headers.has('retry-after'))) {

@@ -1,5 +1,6 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { retryAfterMs } from '../../egress/retry-after.ts';
+import { Forbidden } from '../shared/http-failure.ts';
 import { refusal } from './wire.ts';
 
 const maxPauseMs = 3_600_000;
@@ -7,9 +8,9 @@ const maxPauseMs = 3_600_000;
 const tokenCodes = new Set(['InvalidAuthenticationToken', 'insufficient_claims']);
 
 /** HTTP 403 for what was asked for, which need not be one for everything. */
-export class AccessDenied extends SourceFailure {
+export class AccessDenied extends Forbidden {
   constructor() {
-    super('auth_failed', 'Microsoft Graph refuses access with HTTP 403.');
+    super('Microsoft Graph refuses access with HTTP 403.');
   }
 }
 

@@ -18,14 +18,6 @@ export interface Found {
   responses: DavResponse[];
 }
 
-/** The credential is accepted, but not for this resource. */
-export class DavForbidden extends SourceFailure {
-  constructor() {
-    super('auth_failed', 'The source refuses access with HTTP 403.');
-    this.name = 'DavForbidden';
-  }
-}
-
 /** A client of WebDAV that only reads. */
 export class DavClient {
   readonly #fetch: typeof globalThis.fetch;
@@ -82,7 +74,6 @@ export class DavClient {
     }
     if (response.status !== 207) {
       await discardBody(response);
-      if (response.status === 403) throw new DavForbidden();
       throw [405, 501].includes(response.status) || response.status < 400
         ? new SourceFailure('scope_invalid', 'The address does not speak WebDAV.')
         : statusFailure(response);

@@ -7,10 +7,10 @@ import {
   type Source,
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
-import { asSourceFailures, statusFailure } from '../shared/http-failure.ts';
+import { asSourceFailures, Forbidden, statusFailure } from '../shared/http-failure.ts';
 import { folderFilter, pathFilter } from '../shared/path-patterns.ts';
 import { discardBody, readBody } from '../shared/bounded-body.ts';
-import { DavForbidden, type DavClient } from './dav-client.ts';
+import type { DavClient } from './dav-client.ts';
 import { etagOf, listingOf, type FolderListing } from './folder-listing.ts';
 import type { WebdavScope } from './scope.ts';
 import { parsePosition, walkOn } from './walk.ts';
@@ -113,7 +113,7 @@ export class WebdavSource implements Source {
         return found !== null && found.responses.some(({ isFolder, status }) => !isFolder && status < 300);
       } catch (error) {
         // What may not be read any more is not known to be deleted.
-        if (error instanceof DavForbidden) return true;
+        if (error instanceof Forbidden) return true;
         throw error;
       }
     });
@@ -124,7 +124,7 @@ export class WebdavSource implements Source {
     if (kept !== undefined) return kept;
     const isRoot = folder === this.#root;
     const found = await this.#client.folder(folder, 1, signal).catch((error: unknown) => {
-      if (isRoot || !(error instanceof DavForbidden)) throw error;
+      if (isRoot || !(error instanceof Forbidden)) throw error;
       return null;
     });
     const listing = found === null ? null : listingOf(found);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConnectedAccount } from '#adapters/sources/connected-source.ts';
+import { statusFailure } from '#adapters/sources/shared/http-failure.ts';
 import type {
   ConnectionSource,
   UsableConnection,
@@ -45,5 +46,24 @@ describe('the account of a source', () => {
     const both = [account.renewing(work('access-4')), account.renewing(work('access-4'))];
     expect(await Promise.all(both)).toEqual(['access-4', 'access-4']);
     expect([renewed, ended]).toEqual([[2, 3, 3], []]);
+  });
+
+  it('stays connected where its source refuses one thing with HTTP 403', async () => {
+    const calls: string[] = [];
+    const connections: ConnectionSource = {
+      read: async () => tokens(1),
+      renew: async () => (calls.push('renew'), tokens(2)),
+      refuse: async () => void calls.push('refuse'),
+      needScope: async () => undefined,
+    };
+    const account = new ConnectedAccount(connections, identity);
+    const refusing = (status: number) => async () => {
+      await account.token();
+      throw statusFailure(new Response(null, { status }));
+    };
+    await expect(account.renewing(refusing(403))).rejects.toMatchObject({ code: 'auth_failed' });
+    expect(calls).toEqual([]);
+    await expect(account.renewing(refusing(401))).rejects.toMatchObject({ code: 'auth_failed' });
+    expect(calls).toEqual(['renew', 'refuse']);
   });
 });
