@@ -5,6 +5,7 @@ const pages = ['read:page:confluence', 'read:space:confluence'];
 const readers = [
   'read:content.metadata:confluence',
   'read:content.restriction:confluence',
+  'read:content-details:confluence',
   'read:space.permission:confluence',
   'read:user:confluence',
   'read:group:confluence',

@@ -47,23 +47,25 @@ export class People {
   ): Promise<{ groups: SourceGroup[]; next: string | null }> {
     const start = Number(cursor ?? 0);
     const path = `/rest/api/group?start=${start}&limit=${groupsAtOnce}`;
-    const { results } = await this.#api.get(path, groups, { signal });
+    const { results, hasMore } = await this.#api.get(path, groups, { signal });
     const found: SourceGroup[] = [];
     for (const { id } of results) {
       found.push({ id, members: await this.members(id, signal) });
     }
-    return { groups: found, next: results.length < groupsAtOnce ? null : String(start + results.length) };
+    // Pages may be shorter than asked for.
+    const ends = results.length === 0 || (results.length < groupsAtOnce && !hasMore);
+    return { groups: found, next: ends ? null : String(start + results.length) };
   }
 
   async #loadMembers(groupId: string, signal: AbortSignal): Promise<readonly string[]> {
     const found: string[] = [];
-    for (let start = 0; start < maxMembers; start += membersAtOnce) {
+    for (let start = 0, more = true; more && start < maxMembers;) {
       const path = `/rest/api/group/${encodeURIComponent(groupId)}/membersByGroupId?start=${start}&limit=${membersAtOnce}`;
       const listed = await this.#api.find(path, members, { signal });
       found.push(...(listed?.results ?? []).flatMap(({ email }) => addressOf(email) ?? []));
-      if (listed === null || listed.results.length < membersAtOnce) {
-        break;
-      }
+      const read = listed?.results.length ?? 0;
+      more = read === membersAtOnce || (read > 0 && listed?.hasMore === true);
+      start += read;
     }
     return found;
   }

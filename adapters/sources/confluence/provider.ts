@@ -84,7 +84,9 @@ class ConfluenceSource implements Source {
     const documents: ListedDocument[] = [];
     for (let at = 0; at < take; at += atOnce) {
       const some = found.results.slice(at, Math.min(at + atOnce, take));
-      documents.push(...(await Promise.all(some.map((page) => this.#document(page, signal)))));
+      documents.push(
+        ...(await Promise.all(some.map((page) => this.#document(page, found.base ?? this.#base, signal)))),
+      );
     }
     return { documents, gone: [], checkpoint: null, total: null, scope: 'everything', ...end };
   }
@@ -94,7 +96,11 @@ class ConfluenceSource implements Source {
       const path = `/api/v2/pages/${encodeURIComponent(ref)}?body-format=storage`;
       const asking = { signal, maxBytes: 2 * maxBytes + 65_536 };
       const found = await this.#api.find(path, pageWithBody, asking);
-      if (found === null || found.status !== 'current') {
+      if (found === null) {
+        await this.#confirmCredential(signal);
+        return { kind: 'gone' };
+      }
+      if (found.status !== 'current') {
         return { kind: 'gone' };
       }
       const content = Buffer.from(storageToHtml(cleanText(found.title), found.body?.storage?.value ?? ''));
@@ -110,6 +116,9 @@ class ConfluenceSource implements Source {
 
   async exists(ref: string, signal: AbortSignal): Promise<boolean> {
     const found = await this.#api.find(`/api/v2/pages/${encodeURIComponent(ref)}`, pageForm, { signal });
+    if (found === null) {
+      await this.#confirmCredential(signal);
+    }
     const ids = await this.#spaces(signal);
     return found?.status === 'current' && (ids.length === 0 || ids.includes(found.spaceId));
   }
@@ -121,16 +130,28 @@ class ConfluenceSource implements Source {
     return this.#people.groups(cursor, signal);
   }
 
-  async #document(page: Page, signal: AbortSignal): Promise<ListedDocument> {
+  /** @param site what addresses of pages begin with: that of the interface is another one for tokens with scopes */
+  async #document(page: Page, site: string, signal: AbortSignal): Promise<ListedDocument> {
     return {
       ref: page.id,
       name: cleanText(page.title.slice(0, 500)),
       version: String(page.version.number),
       byteSize: null,
       mediaType: 'text/html',
-      url: page.webui === undefined ? null : this.#base + page.webui,
+      url: page.webui === undefined ? null : site + page.webui,
       ...(this.#scope.readers && { readers: await this.#readers.of(page, signal) }),
     };
+  }
+
+  /**
+   * Pages are absent for a credential that is no longer accepted, too, where the site answers it as it answers anonymous
+   * people, who see no space of most sites.
+   */
+  async #confirmCredential(signal: AbortSignal): Promise<void> {
+    const { results } = await this.#api.get('/api/v2/spaces?limit=1', spaces, { signal });
+    if (results.length === 0) {
+      throw new SourceFailure('auth_failed', 'Confluence shows no space to this credential.');
+    }
   }
 
   /** The ids of the spaces; empty: all. */

@@ -10,15 +10,20 @@ interface Allowed {
 }
 
 const maxPermissionPages = 200;
+const maxAncestors = 250;
 const nobody: Allowed = { addresses: [], groups: [] };
 
-/** Who may read a page: those with access to its space who no restriction of it or of a page above it leaves out. */
+/**
+ * Who may read a page: those with access to its space who no restriction of it or of what is above it leaves out: pages,
+ * folders, whiteboards, databases and embeds.
+ */
 export class Readers {
   readonly #api: JsonApi;
   readonly #people: People;
   readonly #spaces = new Map<string, Allowed>();
   /** Null: without restrictions. */
   readonly #restrictions = new Map<string, Allowed | null>();
+  /** By the id of the parent. */
   readonly #above = new Map<string, readonly string[]>();
 
   constructor(api: JsonApi, people: People) {
@@ -29,14 +34,17 @@ export class Readers {
   async of(page: Page, signal: AbortSignal): Promise<Allowed> {
     let allowed = await this.#space(page.spaceId, signal);
     const own = await this.#restriction(page.id, signal);
-    const above = page.parentId == null ? [] : await this.#chain(page.parentId, signal);
+    const above = await this.#chain(page, signal);
+    if (above === null) {
+      return nobody;
+    }
     for (const id of above) {
       allowed = await this.#both(allowed, await this.#inherited(id, signal), signal);
     }
     return this.#both(allowed, own, signal);
   }
 
-  /** Restrictions of pages above are kept: many pages have the same. */
+  /** Restrictions of what is above are kept: many pages have the same. */
   async #inherited(id: string, signal: AbortSignal): Promise<Allowed | null> {
     const known = this.#restrictions.get(id);
     if (known !== undefined) {
@@ -49,11 +57,12 @@ export class Readers {
 
   async #restriction(id: string, signal: AbortSignal): Promise<Allowed | null> {
     const path = `/rest/api/content/${encodeURIComponent(id)}/restriction/byOperation/read?expand=restrictions.user,restrictions.group&limit=200`;
-    const found = await this.#api.find(path, restriction, { signal });
+    // Refused for some content of other people, such as what is below a draft.
+    const found = await this.#api.seek(path, restriction, { signal, absent: [403, 404, 410] });
     if (found === null) {
       return nobody;
     }
-    const { user, group } = found.restrictions;
+    const { user, group } = found.value.restrictions;
     return user.results.length + group.results.length === 0
       ? null
       : {
@@ -65,16 +74,22 @@ export class Readers {
         };
   }
 
-  /** The page and those above it. */
-  async #chain(id: string, signal: AbortSignal): Promise<readonly string[]> {
-    const known = this.#above.get(id);
+  /** The ids of what is above a page, asked of the page: its parent may be a folder, which another path knows. Null: unknown. */
+  async #chain({ id, parentId }: Page, signal: AbortSignal): Promise<readonly string[] | null> {
+    if (parentId == null) {
+      return [];
+    }
+    const known = this.#above.get(parentId);
     if (known !== undefined) {
       return known;
     }
-    const path = `/api/v2/pages/${encodeURIComponent(id)}/ancestors?limit=250`;
+    const path = `/api/v2/pages/${encodeURIComponent(id)}/ancestors?limit=${maxAncestors}`;
     const found = await this.#api.find(path, ancestors, { signal });
-    const chain = [id, ...(found?.results ?? []).map((each) => each.id)];
-    this.#above.set(id, chain);
+    if (found === null || found.results.length >= maxAncestors) {
+      return null;
+    }
+    const chain = [...new Set([parentId, ...found.results.map((each) => each.id)])];
+    this.#above.set(parentId, chain);
     return chain;
   }
 

@@ -1,14 +1,28 @@
 import { z } from 'zod';
 
 /** What is read of the answers of the interface, versions 1 and 2. */
-const links = z.object({ next: z.string().max(10_000).optional() }).optional();
+const links = z
+  .object({
+    next: z.string().max(10_000).optional(),
+    base: z
+      .url({ protocol: /^https?$/ })
+      .max(2_000)
+      .optional()
+      .catch(undefined),
+  })
+  .optional();
 /** Ids become parts of paths. */
 const id = z.string().regex(/^[A-Za-z0-9:_-]{1,200}$/);
-/** With the cursor of the next page. */
+/** With the cursor of the next page, where there is one, and the address of the site. */
 const several = <T extends z.ZodType>(member: T) =>
   z
     .object({ results: z.array(member).max(1_000), _links: links })
-    .transform(({ results, _links: { next } = {} }) => ({ results, next: cursorIn(next) }));
+    .transform(({ results, _links: { next, base } = {} }) => ({
+      results,
+      next: cursorIn(next),
+      hasMore: next !== undefined,
+      base,
+    }));
 
 const pageForm = z.object({
   id,

@@ -93,13 +93,75 @@ describe('Confluence', () => {
     expect(await readersOf('hidden')).toEqual({ addresses: [], groups: [] });
   });
 
-  it('tells nobody about a page whose restrictions cannot be read', async () => {
+  it('obeys the restrictions of folders and of pages above them', async () => {
+    server = await startConfluence();
+    server.spaceReaders = { users: [], groups: ['staff', 'board'] };
+    const top = server.putStorage('top', 'x', { restricted: { users: [], groups: ['board'] } });
+    const folder = server.putStorage('folder', '', { type: 'folder', parentId: top.id });
+    const inner = server.putStorage('inner', '', { type: 'folder', parentId: folder.id });
+    server.putStorage('below', 'x', { parentId: inner.id });
+    const closed = server.putStorage('closed', '', {
+      type: 'folder',
+      restricted: { users: [], groups: ['staff'] },
+    });
+    server.putStorage('in closed', 'x', { parentId: closed.id });
+    const free = server.putStorage('free', '', { type: 'folder' });
+    server.putStorage('in free', 'x', { parentId: free.id });
+    expect(await readersOf('below')).toEqual({ addresses: [], groups: ['board'] });
+    expect(await readersOf('in closed')).toEqual({ addresses: [], groups: ['staff'] });
+    expect(await readersOf('in free')).toEqual({ addresses: [], groups: ['staff', 'board'] });
+    expect((await listAll(await open())).documents.map(({ name }) => name)).not.toContain('folder');
+  });
+
+  it('has no readers where it is not said what is above a page', async () => {
+    server = await startConfluence();
+    server.spaceReaders = { users: [], groups: ['staff'] };
+    const top = server.putStorage('top', 'x', { restricted: { users: [], groups: ['board'] } });
+    server.putStorage('below', 'x', { parentId: top.id });
+    server.interfere((request, response) => {
+      if (!request.url?.includes('/ancestors')) return false;
+      response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
+      return true;
+    });
+    expect(await readersOf('below')).toEqual({ addresses: [], groups: [] });
+  });
+
+  it('names the site in addresses of pages, whatever the address of the interface', async () => {
+    server = await startConfluence();
+    server.site = 'https://example.atlassian.net/wiki';
+    server.putStorage('a', 'x');
+    const address = async () => (await listAll(await open())).documents[0]?.url;
+    expect(await address()).toBe('https://example.atlassian.net/wiki/spaces/DOC/pages/101/a');
+    server.site = 'javascript:alert(1)//';
+    expect(await address()).toBe(`${server.origin}/wiki/spaces/DOC/pages/101/a`);
+  });
+
+  it('confirms its credential before a page that is not shown counts as gone', async () => {
+    server = await startConfluence();
+    server.putStorage('a', 'x');
+    const source = await open({ spaces: [] });
+    expect(await source.exists('999', brief())).toBe(false);
+    // As to anonymous people.
+    server.interfere((request, response) => {
+      const isList = request.url?.includes('/spaces') === true;
+      response.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(isList ? '{"results":[],"_links":{}}' : '{}');
+      return true;
+    });
+    const refused = { code: 'auth_failed' };
+    await expect(source.exists('101', brief())).rejects.toMatchObject(refused);
+    await expect(source.fetch({ ref: '101', maxBytes: 1_000 } as never, brief())).rejects.toMatchObject(
+      refused,
+    );
+  });
+
+  it.each([403, 404])('tells nobody about a page whose restrictions are answered with %i', async (status) => {
     server = await startConfluence();
     server.spaceReaders = { users: [], groups: ['staff'] };
     server.putStorage('a', 'x');
     server.interfere((request, response) => {
       if (!request.url?.includes('/restriction/')) return false;
-      response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
+      response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
       return true;
     });
     expect(await readersOf('a')).toEqual({ addresses: [], groups: [] });
@@ -204,6 +266,20 @@ describe('the storage format', () => {
     expect(html).not.toContain('CDATA');
   });
 
+  it('shows what readers see of lozenges, dates and links without a text', () => {
+    const html = storageToHtml(
+      'x',
+      '<p><ac:structured-macro ac:name="status"><ac:parameter ac:name="colour">Green</ac:parameter>' +
+        '<ac:parameter ac:name="title">APPROVED</ac:parameter></ac:structured-macro> until ' +
+        '<time datetime="2026-03-01" /> as in <ac:link><ri:page ri:space-key="X" ri:content-title="Rules &amp; more" /></ac:link>' +
+        '<ac:link ac:anchor="a"><ri:attachment ri:filename="b.pdf"/></ac:link></p>',
+    );
+    expect(html).toContain('<strong>APPROVED</strong>');
+    expect(html).toContain('2026-03-01');
+    expect(html).toContain('as in Rules &amp; more');
+    expect(html).not.toContain('Green');
+  });
+
   it('takes time in the order of the length of hostile texts', () => {
     for (const part of [
       '<![CDATA[',
@@ -211,6 +287,9 @@ describe('the storage format', () => {
       '<ac:parameter>',
       '<ac:plain-text-body ',
       '<ac:task-id>',
+      '<ac:link><ri:page ',
+      '<ac:link> ',
+      '<time datetime="',
       ']]>',
     ]) {
       const began = performance.now();

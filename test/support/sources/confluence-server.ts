@@ -15,10 +15,13 @@ interface FakePage {
   parentId: string | null;
   spaceId: string;
   status: 'current' | 'trashed' | 'draft';
+  type: 'page' | 'folder';
   restricted: Who | null;
 }
 
 export interface ConfluenceServer extends FakeSource {
+  /** What addresses of pages begin with; that of the interface where it is not set. */
+  site: string | null;
   pages: FakePage[];
   /** Keys of spaces by their ids. */
   spaces: Map<string, string>;
@@ -32,6 +35,9 @@ export interface ConfluenceServer extends FakeSource {
   /** Makes all cursors given until now invalid. */
   expire(): void;
 }
+
+/** Of members on a page of version 1. */
+const serviceLimit = 150;
 
 const json = (value: unknown, status = 200, headers: Record<string, string> = {}) =>
   Response.json(value, { status, headers });
@@ -49,7 +55,8 @@ export async function startConfluence(): Promise<ConfluenceServer> {
   let nextId = 100;
   let epoch = 1;
   let bearer: string | null = null;
-  const server = { spaceReaders: { users: [], groups: [] } as Who };
+  const server = { spaceReaders: { users: [], groups: [] } as Who, site: null as string | null };
+  const typeOf = (id: string | null) => pages.find((page) => page.id === id)?.type ?? null;
 
   const shown = ({ id, title, version, parentId, spaceId, status }: FakePage) => ({
     id,
@@ -57,7 +64,7 @@ export async function startConfluence(): Promise<ConfluenceServer> {
     title,
     spaceId,
     parentId,
-    parentType: parentId === null ? null : 'page',
+    parentType: typeOf(parentId),
     position: 1,
     authorId: '1:author',
     createdAt: '2025-01-01T00:00:00.000Z',
@@ -71,7 +78,7 @@ export async function startConfluence(): Promise<ConfluenceServer> {
     const to = new URLSearchParams(url.searchParams);
     to.set('cursor', next ?? '');
     return {
-      base: `${fake.origin}/wiki`,
+      base: server.site ?? `${fake.origin}/wiki`,
       ...(next !== null && { next: `${url.pathname}?${to.toString()}` }),
     };
   };
@@ -82,13 +89,18 @@ export async function startConfluence(): Promise<ConfluenceServer> {
     if (!(limit >= 1 && limit <= 250)) return failure(400, 'INVALID_REQUEST_PARAMETER');
     const [, id = ''] = /\/(?:pages|spaces|content|group)\/([^/]+)/.exec(path) ?? [];
     const found = pages.find((page) => page.id === id);
+    // Folders have paths of their own in version 2.
+    if (path.startsWith('/api/v2/pages/') && found?.type !== 'page') return failure(404, 'NOT_FOUND');
     if (path === '/api/v2/pages') {
       const after = cursorOf(query.get('cursor'), epoch);
       if (after === null) return failure(400, 'INVALID_REQUEST_PARAMETER');
       const within = query.get('space-id')?.split(',');
       const all = pages.filter(
         (page) =>
-          page.status === 'current' && (within?.includes(page.spaceId) ?? true) && Number(page.id) > after,
+          page.type === 'page' &&
+          page.status === 'current' &&
+          (within?.includes(page.spaceId) ?? true) &&
+          Number(page.id) > after,
       );
       const results = all.slice(0, limit);
       const last = results.at(-1);
@@ -127,13 +139,12 @@ export async function startConfluence(): Promise<ConfluenceServer> {
     if (/^\/api\/v2\/pages\/[^/]+\/ancestors$/.test(path)) {
       const above: { id: string; type: string }[] = [];
       for (let at = found?.parentId; at != null; at = pages.find((page) => page.id === at)?.parentId)
-        above.unshift({ id: at, type: 'page' });
+        above.unshift({ id: at, type: typeOf(at) ?? 'page' });
       return json({ results: above, _links: links(url, null) });
     }
     if (/^\/api\/v2\/pages\/[^/]+$/.test(path)) {
-      if (found === undefined) return failure(404, 'NOT_FOUND');
-      const storage = { representation: 'storage', value: found.content };
-      return json({ ...shown(found), body: query.get('body-format') === 'storage' ? { storage } : {} });
+      const storage = { representation: 'storage', value: found!.content };
+      return json({ ...shown(found!), body: query.get('body-format') === 'storage' ? { storage } : {} });
     }
     if (path === '/api/v2/users-bulk' && request.method === 'POST') {
       const { accountIds } = body as { accountIds: string[] };
@@ -162,15 +173,17 @@ export async function startConfluence(): Promise<ConfluenceServer> {
     const start = Number(query.get('start') ?? 0);
     if (path === '/rest/api/group') {
       const all = [...members.keys()].map((each) => ({ type: 'group', name: each, id: each }));
-      return json({ results: all.slice(start, start + limit), start, limit, size: all.length });
+      return json(versionOne(url, all, { start, limit }));
     }
     if (path.endsWith('/membersByGroupId')) {
       const all = members.get(id);
       if (all === undefined) return json({ statusCode: 404 }, 404);
-      const results = all
-        .slice(start, start + limit)
-        .map((accountId) => ({ type: 'known', accountId, email: emails.get(accountId) ?? '' }));
-      return json({ results, start, limit });
+      const known = all.map((accountId) => ({
+        type: 'known',
+        accountId,
+        email: emails.get(accountId) ?? '',
+      }));
+      return json(versionOne(url, known, { start, limit }));
     }
     return failure(404, 'NOT_FOUND');
   };
@@ -207,6 +220,7 @@ export async function startConfluence(): Promise<ConfluenceServer> {
       parentId: null,
       spaceId: '10',
       status: 'current',
+      type: 'page',
       restricted: null,
       ...more,
     };
@@ -249,6 +263,14 @@ export async function startConfluence(): Promise<ConfluenceServer> {
     },
     close: () => fake.stop(),
   });
+}
+
+/** A page of version 1 of the interface, which holds fewer members than asked for where the service has a lower limit. */
+function versionOne(url: URL, all: readonly object[], { start, limit }: { start: number; limit: number }) {
+  const results = all.slice(start, start + Math.min(limit, serviceLimit));
+  const end = start + results.length;
+  const next = end < all.length ? { next: `${url.pathname}?start=${end}&limit=${limit}` } : {};
+  return { results, start, limit: Math.min(limit, serviceLimit), size: results.length, _links: next };
 }
 
 function cursorOf(cursor: string | null, epoch: number): number | null {
