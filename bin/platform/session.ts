@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseConfig } from '#domain/foundation/kernel/config.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
@@ -14,7 +15,7 @@ export interface Session {
 
 /** Opens the database, under row-level security, for one command. */
 export async function withSession<T>(work: (session: Session) => Promise<T>): Promise<T> {
-  const env = environment.parse(process.env);
+  const env = parseConfig(environment, process.env);
   const options = { url: env.DATABASE_URL, statementTimeoutMs: 30_000, poolSize: 2 };
   const database = new Database(options);
   const orm = createOrm(options);

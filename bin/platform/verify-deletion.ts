@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { parseConfig } from '#domain/foundation/kernel/config.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { publicKeyText } from '#domain/operations/erasure-proof/sign-certificate.ts';
 import { verifyCertificate } from '#domain/operations/erasure-proof/verify-certificate.ts';
@@ -13,7 +14,7 @@ export interface VerifyDeletionOptions {
 const environment = z.object({ MASTER_KEY: z.string() });
 
 const ownKey = (): string =>
-  publicKeyText(new Secrets(environment.parse(process.env).MASTER_KEY).certificateKey());
+  publicKeyText(new Secrets(parseConfig(environment, process.env).MASTER_KEY).certificateKey());
 
 /** Needs the file and the platform's public key alone. @throws when the certificate is not valid */
 export async function verifyDeletion(file: string, options: VerifyDeletionOptions): Promise<void> {

@@ -7,6 +7,7 @@ import {
   type ErasedChain,
   type Verification,
 } from '#domain/foundation/events/verify-chain.ts';
+import { parseConfig } from '#domain/foundation/kernel/config.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
@@ -35,7 +36,7 @@ const environment = z.object({
  * @throws when anything differs
  */
 export async function verifyEvents(options: VerifyOptions): Promise<void> {
-  const env = environment.parse(process.env);
+  const env = parseConfig(environment, process.env);
   const files = options.anchors ?? (env.ANCHOR_FILE === undefined ? [] : [env.ANCHOR_FILE]);
   const anchors = files
     .flatMap((file) => parseAnchors(readFileSync(file, 'utf8')))

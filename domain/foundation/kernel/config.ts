@@ -252,13 +252,17 @@ export type MigratorConfig = z.infer<typeof migrator>;
 export class ConfigError extends Error {}
 
 export const parseGatewayConfig = (env: Record<string, string | undefined>): GatewayConfig =>
-  parse(gateway, env);
+  parseConfig(gateway, env);
 export const parseWorkerConfig = (env: Record<string, string | undefined>): WorkerConfig =>
-  parse(worker, env);
+  parseConfig(worker, env);
 export const parseMigratorConfig = (env: Record<string, string | undefined>): MigratorConfig =>
-  parse(migrator, env);
+  parseConfig(migrator, env);
 
-function parse<T extends z.ZodType>(schema: T, env: Record<string, string | undefined>): z.infer<T> {
+/** Variables of one program. @throws ConfigError */
+export function parseConfig<T extends z.ZodType>(
+  schema: T,
+  env: Record<string, string | undefined>,
+): z.infer<T> {
   const result = schema.safeParse(env);
   if (!result.success) {
     const problems = result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
