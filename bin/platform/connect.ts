@@ -24,35 +24,39 @@ const answerWithinMs = 60_000;
 
 const defaultUrl = 'http://127.0.0.1:8080';
 
-/** The typed client of a gateway. The key comes from the environment or a file, never from an argument. */
-export function connect(
+/** Address and key of a gateway. The key comes from the environment or a file, never from an argument. */
+export function gatewayOf(
   connection: Connection,
   env: NodeJS.ProcessEnv = process.env,
-  patienceMs = answerWithinMs,
-): Client {
+): { base: string; headers: Record<string, string> } {
   const base = connection.url ?? env['PLATFORM_URL'] ?? defaultUrl;
   if (!URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol)) {
     throw new Error('The gateway’s URL (--url, PLATFORM_URL) must be an http or https URL.');
   }
   const key = readKey(connection.keyFile ?? env['PLATFORM_API_KEY_FILE'], env['PLATFORM_API_KEY']);
+  return { base, headers: { 'X-API-Key': key } };
+}
+
+/** The typed client of a gateway. */
+export function connect(
+  connection: Connection,
+  env: NodeJS.ProcessEnv = process.env,
+  patienceMs = answerWithinMs,
+): Client {
+  const { base, headers } = gatewayOf(connection, env);
   return createTRPCClient<AppRouter>({
     links: [
       httpLink({
         url: new URL('/api/trpc', base).href,
-        headers: { 'X-API-Key': key },
+        headers,
         fetch: (target, options) => reach(base, patienceMs, () => ask(target, options, patienceMs)),
       }),
     ],
   });
 }
 
-interface Answered {
-  ok: boolean;
-  json: () => Promise<unknown>;
-}
-
-/** Failures other than an answer of the gateway. */
-async function reach(base: string, patienceMs: number, request: () => Promise<Answered>): Promise<Answered> {
+/** @throws in one line for people where the gateway does not answer */
+export async function reach<T>(base: string, patienceMs: number, request: () => Promise<T>): Promise<T> {
   try {
     return await request();
   } catch (error) {
@@ -69,7 +73,7 @@ async function ask(
   target: string | URL | Request,
   options: object | undefined,
   patienceMs: number,
-): Promise<Answered> {
+): Promise<{ ok: boolean; json: () => Promise<unknown> }> {
   const answer = await fetch(target, { ...options, signal: AbortSignal.timeout(patienceMs) });
   const text = await answer.text();
   return { ok: answer.ok, json: async () => JSON.parse(text) as unknown };

@@ -615,6 +615,17 @@ describe('the commands', () => {
     expect([...called].sort()).toEqual(callable.sort());
   });
 
+  it('name the variables that they lack', async () => {
+    vi.stubEnv('MASTER_KEY', undefined);
+    vi.stubEnv('DATABASE_URL', 'nonsense');
+    for (const words of ['bootstrap', 'events verify', 'tenants deletion-key']) {
+      const { err, code } = await ask(words.split(' '), '');
+      expect(err).toMatch(/^The configuration is not usable:/);
+      expect(err).toMatch(/ {2}(MASTER_KEY|DATABASE_URL): /);
+      expect(code).toBe(1);
+    }
+  });
+
   it.each(Object.entries(commands))(
     '%s answers with its permission, as JSON and as text, and is refused without it',
     async (name, { procedure: path, args }) => {
@@ -663,6 +674,26 @@ describe('the commands', () => {
     },
     20_000,
   );
+});
+
+describe('documents upload', () => {
+  it('sends a file of any format byte for byte', async () => {
+    const { spaceId, apiKey } = place.world;
+    const make = ['collections', 'create', '--space', spaceId, '--name', `Files ${Date.now()}`, '--json'];
+    const made = JSON.parse((await ask(make, apiKey)).out) as { data: { id: string } };
+    const at = ['--space', spaceId, '--collection', made.data.id, '--json'];
+    const bytes = Buffer.from('%PDF-1.7\n\0\xff\xfe binary', 'latin1');
+    writeFileSync(join(folder, 'plan.pdf'), bytes);
+    const { out, err } = await ask(['documents', 'upload', join(folder, 'plan.pdf'), ...at], apiKey);
+    expect(err).toBe('');
+    expect(JSON.parse(out)).toMatchObject({
+      data: { filename: 'plan.pdf', media_type: 'application/pdf', byte_size: bytes.byteLength },
+    });
+    const markdown = await ask(['documents', 'upload', join(folder, 'message.md'), ...at], apiKey);
+    expect(JSON.parse(markdown.out)).toMatchObject({ data: { media_type: 'text/markdown' } });
+    const lost = await ask(['documents', 'upload', join(folder, 'none.pdf'), ...at], apiKey);
+    expect([lost.err, lost.code]).toEqual([`The file ${join(folder, 'none.pdf')} cannot be read.\n`, 1]);
+  });
 });
 
 describe('connecting an account', () => {

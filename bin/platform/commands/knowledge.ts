@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import type { Command } from 'commander';
-import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import type { Connection } from '../connect.ts';
 import { inCollection, type InCollection } from '../in-collection.ts';
 import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
+import { uploadFile } from '../upload-file.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
 
 interface NewCollection extends InSpace {
@@ -17,7 +16,7 @@ interface NewCollection extends InSpace {
 type ChangedCollection = Omit<NewCollection, 'name'> & { name?: string };
 
 interface NewDocument extends InCollection {
-  mediaType: DocumentMediaType;
+  mediaType?: string;
 }
 
 function settingsOf({
@@ -150,20 +149,12 @@ export function addDocuments(program: Command): void {
     },
   );
   remote(
-    inCollection(group.command('upload').description('add a document').argument('<file>', 'its text')).option(
-      '--media-type <type>',
-      'text/plain, text/markdown or text/html',
-      'text/plain',
-    ),
+    inCollection(
+      group.command('upload').description('add a document').argument('<file>', 'of any format'),
+    ).option('--media-type <type>', 'a hint; without it the content and the name decide'),
     {
-      call: (client, { space, collection, mediaType }: NewDocument, file) =>
-        client.documents.upload.mutate({
-          space_id: space,
-          collection_id: collection,
-          filename: basename(file),
-          media_type: mediaType,
-          content: readFileSync(file, 'utf8'),
-        }),
+      call: (_client, { mediaType, ...connection }: NewDocument & Connection, file) =>
+        uploadFile(connection, connection, { file, mediaType }),
       show: ({ data }) => fields({ id: data.id, status: data.status }),
     },
   );
