@@ -1,6 +1,6 @@
 import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
-import { knownDocuments } from '#domain/knowledge/synchronisation/known-documents.ts';
+import { knownDocuments, type KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
 import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
 import { storeBatch, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { fetchDocument, type FetchWork } from './fetch-document.ts';
@@ -15,7 +15,7 @@ const maxFailures = 5;
 
 /**
  * Fetches what is new or changed of a page, and stores it batch by batch; a document that was stored in this listing
- * already is not fetched again. A document that could not be fetched is tried once more at the end of the page, when
+ * already is not fetched again, unless changes have brought another state of it since. A document that could not be fetched is tried once more at the end of the page, when
  * the source has answered since.
  */
 export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd): Promise<SyncRun> {
@@ -24,7 +24,7 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
   const listed = [...new Map(page.documents.map((each) => [each.ref, each])).values()];
   const refs = listed.map(({ ref }) => ref);
   const known = await deps.unitOfWork.inTenant(tenantId, (em) => knownDocuments(em, connector, refs));
-  const fresh = listed.filter(({ ref }) => known.get(ref)?.listing !== run.listing);
+  const fresh = listed.filter((each) => isFresh(each, known.get(each.ref), { run, scope: page.scope }));
   const outcomes: Outcome[] = [];
   /** In a row, until another document could be fetched. */
   const unsure: Outcome[] = [];
@@ -108,6 +108,19 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
   } finally {
     await storing.catch(() => {});
   }
+}
+
+/** Whether this listing has not brought the document in this state before. */
+function isFresh(
+  { version, readers }: ListedDocument,
+  known: KnownDocument | undefined,
+  { run, scope }: { run: SyncRun; scope: SourcePage['scope'] },
+): boolean {
+  if (known?.listing !== run.listing) {
+    return true;
+  }
+  const mayDiffer = known.isGone || readers !== undefined || version !== known.version;
+  return scope === 'changes' && known.state !== 'failed' && mayDiffer;
 }
 
 /** @returns failures that are the documents' own; those that got no answer are put into `again` */

@@ -1,6 +1,6 @@
 import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { enqueue } from '#domain/foundation/durable/outbox.ts';
-import { PageStored, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
+import { beginListing, PageStored, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
 import type { FetchPagesResult, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
@@ -46,6 +46,14 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       const page = await source.list({ cursor, checkpoint: run.cursorFrom ?? null }, signal);
       const seen = run.recordsFetched;
       const end = endOf(page, { cursor, pages: run.pages, repeats });
+      const { at } = page;
+      if (cursor === null && at !== undefined && page.documents.length > 0) {
+        const begun = { runId: run.id, pages: run.pages, at, end };
+        if (!(await deps.unitOfWork.inTenant(tenantId, (em) => beginListing(em, begun)))) {
+          ({ run } = await deps.unitOfWork.inTenant(tenantId, (em) => findRunning(em, run.id)));
+          continue;
+        }
+      }
       try {
         run = await fetchPage({ ...work, open: { ...open, run } }, page, end);
       } catch (error) {
@@ -90,8 +98,9 @@ function endOf(
       at.pages + 1 >= maxPages ||
       at.repeats.idle >= maxIdlePages ||
       at.repeats.repeated >= maxRepeatedPages);
+  const listed = new Set(page.scope === 'changes' ? page.documents.map(({ ref }) => ref) : []);
   return {
-    gone: page.gone,
+    gone: page.gone.filter((ref) => !listed.has(ref)),
     goneWithParts: page.goneWithParts === true,
     next: isEndless ? null : page.next,
     checkpoint: isEndless ? null : page.checkpoint,

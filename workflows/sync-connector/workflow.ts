@@ -76,6 +76,7 @@ async function synchronise(input: SyncConnectorInput): Promise<'more' | 'done' |
 }
 
 async function fetchAll(input: SyncConnectorInput): Promise<'more' | 'listed' | 'ended'> {
+  let isRestarted = false;
   for (let slice = 1; ; slice += 1) {
     let step;
     try {
@@ -85,9 +86,13 @@ async function fetchAll(input: SyncConnectorInput): Promise<'more' | 'listed' | 
         throw error;
       }
       setCurrentDetails('The cursor has expired: the listing begins once more.');
-      if (!(await closingStep.restartListing.executeWithOptions({ summary: 'list once more' }, [input]))) {
+      const canBegin = await closingStep.restartListing.executeWithOptions({ summary: 'list once more' }, [
+        input,
+      ]);
+      if (!canBegin || isRestarted) {
         throw error;
       }
+      isRestarted = true;
       continue;
     }
     if (step.state !== 'more') {

@@ -68,11 +68,15 @@ export class GitSource implements Source {
           await this.#files(from, signal);
         } catch (error) {
           if (!isNotListable(error)) throw error;
-          return this.#page({ to, from: null, after: null }, signal);
+          return this.#first({ to, from: null, after: null }, signal);
         }
       }
-      return this.#page({ to, from, after: null }, signal);
+      return this.#first({ to, from, after: null }, signal);
     });
+  }
+
+  async #first(position: Position, signal: AbortSignal): Promise<SourcePage> {
+    return { ...(await this.#page(position, signal)), at: JSON.stringify(position) };
   }
 
   fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {

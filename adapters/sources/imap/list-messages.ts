@@ -52,7 +52,8 @@ export async function listMessages(
     at: 0,
     uid: from[0] ?? 1,
   };
-  return pageAt(session, { ...start, page: 1 }, isChanges ? gone : []);
+  const cursor: Cursor = { ...start, page: 1 };
+  return { ...(await pageAt(session, cursor, isChanges ? gone : [])), at: JSON.stringify(cursor) };
 }
 
 /** Null where it is of other mailboxes, or of fewer days than the scope has now. */

@@ -27,7 +27,7 @@ const cursorForm = z.strictObject({
   /** By mailbox, the UID that the listing begins with. */
   from: z.array(z.int().min(1)).max(50),
   scope: z.enum(['everything', 'changes']),
-  page: z.int().min(2),
+  page: z.int().min(1),
   at: z.int().min(0),
   /** UID that the page begins with, in the mailbox `at`. */
   uid: z.int().min(1),

@@ -62,12 +62,14 @@ export async function finishRun(
       });
       break;
     case 'failed':
+      dropCheckpoint(connector, run);
       record('collection.sync_failed', { outcome: 'failure' });
       for (const type of fail(connector, end.errorCode ?? 'internal_error', now)) {
         record(type, { outcome: 'failure' });
       }
       break;
     case 'cancelled':
+      dropCheckpoint(connector, run);
       record('collection.sync_cancelled');
   }
   await em.flush();
@@ -99,8 +101,20 @@ function succeed(connector: Connector, run: SyncRun, now: Date): void {
     // Only another listing of everything shows what is missing once more.
     connector.checkpoint = null;
   } else if (run.isListed && !run.isTruncated && run.failed === 0) {
-    // A document that failed is listed again by the next run.
     connector.checkpoint = run.cursorTo ?? null;
+  } else {
+    // A document that failed is listed again by the next run.
+    dropCheckpoint(connector, run);
+  }
+}
+
+/**
+ * After a run whose checkpoint does not count, the next one lists everything: what the run has stored or marked as gone,
+ * and the source has taken back since, is no change since the checkpoint before the run.
+ */
+function dropCheckpoint(connector: Connector, run: SyncRun): void {
+  if (run.pages > 0 || run.recordsFetched > 0) {
+    connector.checkpoint = null;
   }
 }
 

@@ -30,6 +30,12 @@ export interface SourcePage {
    * which the source says no more than that the message is deleted.
    */
   goneWithParts?: true;
+  /**
+   * Of a first page, where the listing is of one moment: the cursor with which it is listed once more as it is, without
+   * `gone`. A first page that is listed from the beginning again would be of a later moment, and what was stored of the
+   * former alone would stay.
+   */
+  at?: string;
   /** Where the next page begins; null: this was the last one. Equal cursors in a row end the listing as truncated. */
   next: string | null;
   /** With the last page: what the next run begins with to list changes only. Null: it lists everything again. */

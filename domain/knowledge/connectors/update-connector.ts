@@ -13,8 +13,8 @@ import { queueRun } from './queue-run.ts';
 import type { SourceCatalogue, SourceUse } from './source-providers.ts';
 
 /**
- * Changes scope, credential, schedule or status. A connector that becomes `active` begins a run; pausing
- * cancels its runs. A new scope or credential lets it leave `auth_required` and `error`.
+ * Changes scope, credential, schedule or status. A connector that becomes `active` begins a run; pausing and another
+ * source cancel its runs. A new scope or credential lets it leave `auth_required` and `error`.
  * @param checked the source that has answered for this change; omitted: the caller vouches for it
  * @throws `missing_permission`, `collection_not_found`, `connector_not_found`, `invalid_request`, `invalid_state`
  */
@@ -36,7 +36,7 @@ export async function updateConnector(
   connector.credentialId = after.credentialId;
   connector.clientCredentialId = after.clientCredentialId;
   connector.syncSchedule = after.syncSchedule;
-  if (changed.includes('scope_config') || endsConnection) {
+  if (isOtherSource) {
     connector.checkpoint = null;
   }
   const from = connector.status;
@@ -56,8 +56,8 @@ export async function updateConnector(
   if (endsConnection) {
     await withdrawOfConnector(ctx, connector.id, 'mode_changed');
   }
-  // Neither the listing nor the failure of a run with the account of before counts for the connector as it is now.
-  if (endsConnection || connector.status === 'paused' || connector.status === 'auth_required') {
+  // Neither the listing nor the failure of a run with the source of before counts for the connector as it is now.
+  if (isOtherSource || connector.status === 'paused' || connector.status === 'auth_required') {
     await cancelRuns(ctx, connector);
   }
   if (isRunnable(connector.status) && (isOtherSource || from !== connector.status)) {

@@ -13,6 +13,8 @@ export interface KnownDocument {
   contentHash: string | null;
   state: SourceDocumentState;
   listing: number;
+  /** The source says that it is deleted; it leaves the collection with the deletions. */
+  isGone: boolean;
 }
 
 /** What it has become cannot be read, and the guard holds back that it leaves the collection. */
@@ -28,7 +30,7 @@ export async function knownDocuments(
 ): Promise<Map<string, KnownDocument>> {
   const rows = await em.execute<KnownDocument[]>(
     `select id, ref, document_id as "documentId", name, url, byte_size::float8 as "byteSize", version,
-       content_hash as "contentHash", state, listing
+       content_hash as "contentHash", state, listing, is_gone as "isGone"
      from source_documents where tenant_id = ? and connector_id = ?
        and ref in (select jsonb_array_elements_text(?::jsonb))`,
     [connector.tenantId, connector.id, JSON.stringify(refs)],

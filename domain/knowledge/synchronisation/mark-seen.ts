@@ -27,7 +27,7 @@ export async function markSeen(
   const [marked] = await em.execute<{ rows: number }[]>(
     `with marked as (
        update source_documents set listing = ?, is_gone = false, updated_at = now()
-       where tenant_id = ? and connector_id = ? and listing < ?
+       where tenant_id = ? and connector_id = ? and (listing < ? or is_gone)
          and id in (select jsonb_array_elements_text(?::jsonb)::uuid)
        returning 1)
      select count(*)::int as rows from marked`,

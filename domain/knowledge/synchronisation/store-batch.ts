@@ -13,6 +13,7 @@ import type { SyncError } from '#domain/knowledge/connectors/sync-status.ts';
 
 /** The end of a page, with its last batch. */
 export interface PageEnd {
+  /** Of changes: without what the same page lists. */
   gone: readonly string[];
   /** Documents one level below those of `gone` are gone with them. */
   goneWithParts: boolean;
@@ -95,7 +96,8 @@ async function notStored(
     [connector.tenantId, connector.id, run.listing, refs],
   );
   const isStored = new Set(stored.map(({ ref }) => ref));
-  return outcomes.filter(({ listed }) => !isStored.has(listed.ref));
+  // What an earlier page has brought in this listing, this one brings once more.
+  return outcomes.filter(({ listed, known }) => known?.listing === run.listing || !isStored.has(listed.ref));
 }
 
 function errorOf(outcome: Extract<Outcome, { is: 'failed' | 'skipped' }>): SyncError {
@@ -147,22 +149,49 @@ async function saveRows(
   );
 }
 
-async function endPage(em: EntityManager, connector: Connector, run: SyncRun, end: PageEnd): Promise<void> {
-  if (end.gone.length > 0) {
+/**
+ * Holds where the first page of a listing begins, and what it says to be gone, before a document of it is stored.
+ * @returns false when another attempt has begun the listing @throws RunEnded
+ */
+export async function beginListing(
+  em: EntityManager,
+  { runId, pages, at, end }: Pick<Batch, 'runId' | 'pages'> & { at: string; end: PageEnd },
+): Promise<boolean> {
+  const { connector, run } = await lockRunning(em, runId);
+  if (run.pages !== pages || run.position != null) {
+    return false;
+  }
+  await markGone(em, connector, run, end);
+  run.position = at;
+  await em.flush();
+  return true;
+}
+
+async function markGone(
+  em: EntityManager,
+  { tenantId, id }: Connector,
+  { listing }: SyncRun,
+  { gone, goneWithParts, listsChanges }: PageEnd,
+): Promise<void> {
+  if (gone.length === 0) {
+    return;
+  }
+  // Changes of one listing follow each other: what an earlier page has brought may be gone.
+  const places = [tenantId, id, listing, listsChanges, JSON.stringify(gone)];
+  const isOlder = 'tenant_id = ? and connector_id = ? and (listing < ? or ?)';
+  const isNamed = 'in (select jsonb_array_elements_text(?::jsonb))';
+  await em.execute(`update source_documents set is_gone = true where ${isOlder} and ref ${isNamed}`, places);
+  if (goneWithParts) {
     await em.execute(
       `update source_documents set is_gone = true
-       where tenant_id = ? and connector_id = ? and listing < ? and ref in (select jsonb_array_elements_text(?::jsonb))`,
-      [connector.tenantId, connector.id, run.listing, JSON.stringify(end.gone)],
+       where ${isOlder} and left(ref, -strpos(reverse(ref), '/')) ${isNamed}`,
+      places,
     );
-    if (end.goneWithParts) {
-      await em.execute(
-        `update source_documents set is_gone = true
-         where tenant_id = ? and connector_id = ? and listing < ?
-           and left(ref, -strpos(reverse(ref), '/')) in (select jsonb_array_elements_text(?::jsonb))`,
-        [connector.tenantId, connector.id, run.listing, JSON.stringify(end.gone)],
-      );
-    }
   }
+}
+
+async function endPage(em: EntityManager, connector: Connector, run: SyncRun, end: PageEnd): Promise<void> {
+  await markGone(em, connector, run, end);
   run.pages += 1;
   run.position = end.next;
   run.isListed = end.next === null;
