@@ -89,6 +89,7 @@ export const statusOf = {
   thread_archived: conflict,
   tool_definition_conflict: conflict,
   credential_in_use: conflict,
+  mcp_server_in_use: conflict,
   connector_check_failed: conflict,
   authorization_client_required: conflict,
   authorization_failed: conflict,

@@ -44,12 +44,12 @@ export async function withSource<T>(
   let source: Source | null = null;
   let host: string | null = null;
   try {
-    const running = await unitOfWork.inTenant(tenantId, (em) => findRunning(em, runId));
-    const { connector } = running;
-    const { scopeConfig, credentialId = null, clientCredentialId = null } = connector;
-    const settings = { scopeConfig, credentialId, clientCredentialId };
-    ({ host } = sources.endpoint(connector.providerSlug, connector.scopeConfig));
-    source = await sources.open(sourceOf(connector, settings));
+    const { use, ...running } = await unitOfWork.inTenant(tenantId, async (em) => {
+      const found = await findRunning(em, runId);
+      return { ...found, use: await sourceOf(em, sources, found.connector, found.connector) };
+    });
+    ({ host } = sources.endpoint(use.providerSlug, use.scopeConfig, use.toolServer));
+    source = await sources.open(use);
     const pace = paceOf(unitOfWork, { tenantId, host, maxWaitMs });
     return await work({ ...running, tenantId, source, host, pace });
   } catch (error) {

@@ -111,18 +111,18 @@ async function subscribeOnce(
   if (watched === null) {
     return 'ended';
   }
-  const connector = await unitOfWork.inTenant(tenantId, (em) =>
-    em.findOneOrFail(Connector, { id: connectorId }),
-  );
+  const use = await unitOfWork.inTenant(tenantId, async (em) => {
+    const connector = await em.findOneOrFail(Connector, { id: connectorId });
+    return sourceOf(em, sources, connector, connector);
+  });
   const guard = new WatchGuard(watched, { read, endsAt, checkMs: limits.checkMs });
   let source: Source | null = null;
   try {
-    const { scopeConfig, credentialId = null, clientCredentialId = null } = connector;
-    const { host } = sources.endpoint(connector.providerSlug, scopeConfig);
+    const { host } = sources.endpoint(use.providerSlug, use.scopeConfig, use.toolServer);
     const either = AbortSignal.any([signal, guard.signal]);
     const pace = paceOf(unitOfWork, { tenantId, host, maxWaitMs: maxPauseMs });
     await pace(1, either);
-    source = await sources.open(sourceOf(connector, { scopeConfig, credentialId, clientCredentialId }));
+    source = await sources.open(use);
     if (source.watch === undefined) {
       return 'unsupported';
     }

@@ -7,8 +7,9 @@ import {
 } from '#domain/capabilities/connections/connection-source.ts';
 import { SourceFailure, type Source, type WatchInput } from '#domain/knowledge/connectors/source.ts';
 import { Forbidden } from './shared/http-failure.ts';
+import { ScopeRequired } from './shared/scope-required.ts';
 
-/** The tokens of the account that is connected to a source, for as long as it is open. */
+/** The tokens of the account that is connected to a source, or to its tool server, for as long as it is open. */
 export class ConnectedAccount {
   readonly #connections: ConnectionSource;
   readonly #identity: HolderIdentity;
@@ -40,6 +41,9 @@ export class ConnectedAccount {
       return await this.#work.run(first, work);
     } catch (error) {
       const refused = first.used;
+      if (error instanceof ScopeRequired && refused !== null) {
+        await this.#connections.needScope(this.#identity, refused, error.scope);
+      }
       if (!isRefusal(error) || refused === null) {
         throw error;
       }

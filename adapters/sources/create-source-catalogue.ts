@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { ProviderDescription, SourceCatalogue } from '#domain/knowledge/connectors/source-providers.ts';
+import { usableServer } from '#domain/knowledge/connectors/source-server.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { AuthorizationPreset, SourceProvider } from './provider.ts';
 import { providers as allProviders } from './providers.ts';
@@ -30,9 +31,14 @@ export function createSourceCatalogue(
     list: () => descriptions,
     find: (slug) => descriptions.find((each) => each.slug === slug) ?? null,
     parseScope: (slug, scopeConfig) => parseScope(provider(slug), scopeConfig),
-    endpoint: (slug, scopeConfig) => {
+    serverId: (slug, scopeConfig) => {
       const found = provider(slug);
-      return found.endpoint(found.scope.parse(scopeConfig));
+      return found.serverId?.(found.scope.parse(scopeConfig)) ?? null;
+    },
+    endpoint: (slug, scopeConfig, toolServer = null) => {
+      const found = provider(slug);
+      const serverUrl = toolServer === null ? undefined : usableServer(toolServer).url;
+      return found.endpoint(found.scope.parse(scopeConfig), serverUrl);
     },
     authorization: (slug, scopeConfig, tenantId) => {
       const found = provider(slug);

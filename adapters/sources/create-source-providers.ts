@@ -5,7 +5,9 @@ import {
   type CredentialUse,
 } from '#domain/capabilities/credentials/credential-source.ts';
 import type { OpenedCredential } from '#domain/capabilities/credentials/open-credential.ts';
+import type { ToolServerSpec } from '#domain/capabilities/tools/tool-server.ts';
 import type { SourceProviders, SourceUse } from '#domain/knowledge/connectors/source-providers.ts';
+import { usableServer } from '#domain/knowledge/connectors/source-server.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 import { ConnectedAccount, connectedSource } from './connected-source.ts';
@@ -29,36 +31,45 @@ export function createSourceProviders(options: SourceOptions): SourceProviders {
     open: async (use) => {
       const provider = catalogue.provider(use.providerSlug);
       const scope = provider.scope.parse(use.scopeConfig);
-      const { origin } = provider.endpoint(scope);
-      const account = accountOf(options, use, origin);
-      const source = await provider.open(scope, await accessFor(options, use, { origin, account }));
+      const server = use.toolServer == null ? null : usableServer(use.toolServer);
+      const { origin } = provider.endpoint(scope, server?.url);
+      const account = accountOf(options, use, { origin, server });
+      const source = await provider.open(scope, await accessFor(options, use, { origin, account, server }));
       return account === null ? source : connectedSource(source, account);
     },
   };
+}
+
+interface Reached {
+  /** To which credentials are bound. */
+  origin: string | null;
+  /** The connected tool server, with the credential that it has now. */
+  server: ToolServerSpec | null;
 }
 
 /** @throws SourceFailure where accounts cannot be connected */
 function accountOf(
   { connections }: SourceOptions,
   { tenantId, connectorId, clientCredentialId = null }: SourceUse,
-  origin: string | null,
+  { origin, server }: Reached,
 ): ConnectedAccount | null {
-  if (clientCredentialId === null) {
+  if (clientCredentialId === null && server?.connection === undefined) {
     return null;
   }
   if (connections === undefined || origin === null) {
     throw credentialFailure('missing');
   }
-  return new ConnectedAccount(connections, { tenantId, connectorId, origin });
+  return new ConnectedAccount(connections, server?.connection ?? { tenantId, connectorId, origin });
 }
 
 /** The credential is read once for each opened source: a rotation takes effect with the next slice of a run. */
 async function accessFor(
   options: SourceOptions,
   use: SourceUse,
-  { origin, account }: { origin: string | null; account: ConnectedAccount | null },
+  { origin, account, server }: Reached & { account: ConnectedAccount | null },
 ): Promise<SourceAccess> {
-  const { tenantId, spaceId, principalId, credentialId } = use;
+  const { tenantId, spaceId, principalId } = use;
+  const credentialId = server === null ? use.credentialId : (server.stored?.credentialId ?? null);
   const stored: CredentialUse | null =
     credentialId === null || origin === null
       ? null
@@ -73,6 +84,7 @@ async function accessFor(
     stream: boundedFetch('change_stream', options),
     connect: options.connect,
     roots: options.roots,
+    ...(server === null ? {} : { serverUrl: server.url }),
     credential: opened?.value ?? null,
     isConnected: account !== null,
     bearer: async () => {

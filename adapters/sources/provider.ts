@@ -1,7 +1,11 @@
 import type { Socket } from 'node:net';
 import type { z } from 'zod';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
-import type { ProviderDescription, SourceUse } from '#domain/knowledge/connectors/source-providers.ts';
+import type {
+  ProviderDescription,
+  SourceEndpoint,
+  SourceUse,
+} from '#domain/knowledge/connectors/source-providers.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import type { Dialect } from '../authorization/dialect.ts';
 import type { Target } from '../egress/guarded-connect.ts';
@@ -24,6 +28,8 @@ export interface SourceAccess {
   isConnected?: boolean;
   /** A bearer token of the connection, or for an `oauth2_client` credential, from its token endpoint, cached. */
   bearer(): Promise<string>;
+  /** Address of the connected tool server that the scope names; `credential` and `bearer` are those of the server. */
+  serverUrl?: string;
   /** Folders that the operator opens to connectors, by name. */
   roots: ReadonlyMap<string, string>;
 }
@@ -57,8 +63,10 @@ export interface SourceProvider<Scope = unknown> extends Omit<
 > {
   /** Strict; with defaults and descriptions, from which the JSON Schema is made. */
   scope: z.ZodType<Scope>;
+  /** Id of the connected tool server that a scope names in place of an address; omitted: none can. */
+  serverId?(scope: Scope): string | null;
   /** See `SourceProviders.endpoint`. */
-  endpoint(scope: Scope): { host: string | null; origin: string | null };
+  endpoint(scope: Scope, serverUrl?: string): SourceEndpoint;
   /** Omitted: it is read with a credential only. */
   connection?: ProviderConnection<Scope>;
   open(scope: Scope, access: SourceAccess): Source | Promise<Source>;

@@ -1,8 +1,10 @@
 import { ProtocolError, SdkError, SdkErrorCode, UnauthorizedError } from '@modelcontextprotocol/client';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { challengeIn } from '../../authorization/challenge.ts';
 import { AnswerLimitExceeded } from '../../egress/answer-limit-exceeded.ts';
 import type { Wire } from '../../tools/watched-fetch.ts';
-import { statusFailure } from '../shared/http-failure.ts';
+import { Forbidden, statusFailure } from '../shared/http-failure.ts';
+import { ScopeRequired } from '../shared/scope-required.ts';
 
 /** An answer exceeds the bytes that may be read of it. */
 export class AnswerTooLarge extends SourceFailure {
@@ -28,9 +30,21 @@ export function isUnknownResource(error: unknown): boolean {
 
 /** What the status of an answer says, of 300 or above. */
 export function refusalOf(answer: Response): SourceFailure {
-  return answer.status < 400
-    ? new SourceFailure('scope_invalid', 'The tool server redirects: give its final address.')
-    : statusFailure(answer);
+  if (answer.status < 400) {
+    return new SourceFailure('scope_invalid', 'The tool server redirects: give its final address.');
+  }
+  return answer.status === 403 ? deniedBy(answer) : statusFailure(answer);
+}
+
+/** As for calls of tools: a 403 without a challenge does not concern authentication. */
+function deniedBy(answer: Response): SourceFailure {
+  const challenge = challengeIn(answer.headers);
+  if (challenge?.error === 'insufficient_scope') {
+    return new ScopeRequired(challenge.scope);
+  }
+  return answer.headers.has('www-authenticate')
+    ? new SourceFailure('auth_failed', 'The tool server refuses the credential.')
+    : new Forbidden('The tool server refuses access with HTTP 403.');
 }
 
 interface Seen {

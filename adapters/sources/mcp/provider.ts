@@ -9,6 +9,7 @@ import {
   type WatchInput,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
+import { webEndpoint } from '../shared/web-url.ts';
 import { answerBytes, toFetched } from './contents.ts';
 import { answeredFailure, AnswerTooLarge, isUnknownResource } from './failure.ts';
 import { fromCursor, pageSize, toCursor, toPage, type ListedPage } from './listing.ts';
@@ -29,21 +30,30 @@ export const mcpProvider = defineProvider<McpScope>({
   credentialKinds: ['bearer', 'header', 'oauth2_client'],
   credentialRequired: false,
   detects: { changes: 'request', deletions: 'listing', readers: false, push: true },
-  endpoint: ({ url }) => {
-    const { origin, hostname, port, protocol } = new URL(url);
-    return { host: `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`, origin };
+  serverId: ({ server_id: id }) => id ?? null,
+  endpoint: (scope, serverUrl = scope.url) =>
+    serverUrl === undefined ? { host: null, origin: null } : webEndpoint(serverUrl),
+  open: (scope, access) => {
+    const url = access.serverUrl ?? scope.url;
+    if (url === undefined) {
+      throw new SourceFailure('scope_invalid', 'The scope names no tool server.');
+    }
+    return new McpSource({ ...scope, url }, access);
   },
-  open: (scope, access) => new McpSource(scope, access),
 });
 
+interface Located extends McpScope {
+  url: string;
+}
+
 class McpSource implements Source {
-  readonly #scope: McpScope;
+  readonly #scope: Located;
   readonly #access: SourceAccess;
   readonly #session: McpSession;
   /** The last answer: pages of it need no other request. */
   #answer: (ListedPage & { cursor: string | null }) | null = null;
 
-  constructor(scope: McpScope, access: SourceAccess) {
+  constructor(scope: Located, access: SourceAccess) {
     this.#scope = scope;
     this.#access = access;
     this.#session = new McpSession(scope.url, access);

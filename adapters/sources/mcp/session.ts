@@ -78,7 +78,7 @@ export class McpSession {
     const { signal } = asking;
     signal.throwIfAborted();
     this.#maxBytes = maxAnswerBytes;
-    const opened = this.#opened ?? (await this.#prepare());
+    const opened = this.#opened ?? this.#prepare();
     opened.wire.exceeded = null;
     this.#refusal = null;
     this.#isBroken = false;
@@ -106,10 +106,9 @@ export class McpSession {
     }
   }
 
-  async #prepare(): Promise<Opened> {
-    const headers = await authorizationOf(this.#access);
+  #prepare(): Opened {
     const fetch: typeof globalThis.fetch = (input, init) => this.#fetch(input, init);
-    const watched = watchedFetch({ fetch, briefFetch: fetch, headers, idempotencyKey: null });
+    const watched = watchedFetch({ fetch, briefFetch: fetch, headers: {}, idempotencyKey: null });
     const client = createClient();
     const transport = new EndingTransport(this.#url, { fetch: watched.fetch });
     return { client, transport, wire: watched.rest };
@@ -123,11 +122,27 @@ export class McpSession {
     const limits = { maxBytes: this.#maxBytes, maxEventBytes: this.#maxBytes };
     const bounded = boundedFetch('tool_server', { fetch: this.#access.fetch, limits });
     const signals = [init?.signal, this.#signal].filter((signal) => signal != null);
-    const answer = await bounded(input, { ...init, signal: AbortSignal.any(signals) });
+    const headers = await this.#authorized(init?.headers);
+    const answer = await bounded(input, { ...init, headers, signal: AbortSignal.any(signals) });
     this.#status = answer.status;
     this.#refusal = answer.status < 300 ? null : refusalOf(answer);
     return notingBreak(answer, () => {
       this.#isBroken = true;
     });
+  }
+
+  /** Read for each request: a session may outlive the token of a connection. */
+  async #authorized(given: ConstructorParameters<typeof Headers>[0]): Promise<[string, string][]> {
+    const headers = new Headers(given);
+    try {
+      for (const [name, value] of Object.entries(await authorizationOf(this.#access))) {
+        headers.set(name, value);
+      }
+      return [...headers];
+    } catch (error) {
+      this.#status = 0;
+      this.#refusal = error instanceof SourceFailure ? error : null;
+      throw error;
+    }
   }
 }

@@ -1,7 +1,6 @@
 import type { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { boundedFetch } from '../../egress/bounded-fetch.ts';
 import type { SourceAccess } from '../provider.ts';
-import { statusFailure } from '../shared/http-failure.ts';
 import { refusalOf } from './failure.ts';
 import { OpenAnswers } from './open-answers.ts';
 import { pacedBody } from './paced-body.ts';
@@ -82,7 +81,7 @@ export class WatchFetch {
     }
     void answer.body?.cancel().catch(() => undefined);
     if (isTransient(answer.status)) {
-      this.#opening.reject(statusFailure(answer));
+      this.#opening.reject(refusalOf(answer));
     } else {
       this.#opening.resolve(false);
     }

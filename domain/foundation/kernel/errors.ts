@@ -69,6 +69,7 @@ export type DomainErrorCode =
   | 'thread_archived'
   | 'tool_definition_conflict'
   | 'credential_in_use'
+  | 'mcp_server_in_use'
   | 'connector_check_failed'
   | 'authorization_client_required'
   | 'authorization_failed'

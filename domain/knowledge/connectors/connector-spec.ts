@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Context } from '#domain/foundation/access/context.ts';
 import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
 import { openClient } from '#domain/capabilities/connections/open-client.ts';
@@ -5,6 +6,7 @@ import { requireUsable } from '#domain/capabilities/credentials/usable-credentia
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import type { Connector } from './connector.entity.ts';
 import type { ProviderDescription, SourceCatalogue, SourceUse } from './source-providers.ts';
+import { readSourceServer, requireSourceServer } from './source-server.ts';
 
 export interface GivenSource {
   providerSlug: string;
@@ -18,8 +20,9 @@ export interface GivenSource {
 const maxScope = 65_536;
 
 /**
- * The scope in its normal form, with a credential that may be used for it.
- * @throws `invalid_request` naming `provider_slug`, places in `scope_config`, `credential_id` or `client_credential_id`
+ * The scope in its normal form, with a credential, or a tool server, that may be used for it.
+ * @throws `invalid_request` naming `provider_slug`, places in `scope_config`, `credential_id` or `client_credential_id`,
+ *   `missing_permission` for a tool server
  */
 export async function requireSource(
   ctx: Context,
@@ -33,6 +36,15 @@ export async function requireSource(
   }
   const scope = providers.parseScope(providerSlug, scopeConfig);
   rejectUserInformation(scope, 'scope_config');
+  const serverId = providers.serverId(providerSlug, scope);
+  if (serverId !== null) {
+    if (credentialId !== null || clientCredentialId !== null) {
+      const param = credentialId === null ? 'client_credential_id' : 'credential_id';
+      throw invalid(param, 'A connected tool server is read with its own credential.');
+    }
+    await requireSourceServer(ctx, { serverId, spaceId });
+    return scope;
+  }
   const { origin } = providers.endpoint(providerSlug, scope);
   if (clientCredentialId !== null) {
     if (credentialId !== null) {
@@ -113,11 +125,20 @@ function hasUserInformation(text: string): boolean {
   return url !== null && (url.password !== '' || (url.username !== '' && !namingAccounts.has(url.protocol)));
 }
 
-/** The source of a connector, with settings that may not be stored yet. */
-export function sourceOf(
-  connector: Pick<Connector, 'tenantId' | 'id' | 'spaceId' | 'principalId' | 'providerSlug'>,
-  settings: { scopeConfig: unknown; credentialId: string | null; clientCredentialId: string | null },
-): SourceUse {
+type Identity = Pick<Connector, 'tenantId' | 'id' | 'spaceId' | 'principalId' | 'providerSlug'>;
+type Settings = Pick<Connector, 'scopeConfig' | 'credentialId' | 'clientCredentialId'>;
+
+/** The source of a connector, with settings that may not be stored yet, and with its tool server as it is now. */
+export async function sourceOf(
+  em: EntityManager,
+  providers: SourceCatalogue,
+  connector: Identity,
+  { scopeConfig, credentialId = null, clientCredentialId = null }: Settings,
+): Promise<SourceUse> {
   const { tenantId, id: connectorId, spaceId, principalId, providerSlug } = connector;
-  return { tenantId, spaceId, principalId, connectorId, providerSlug, ...settings };
+  const serverId = providers.serverId(providerSlug, scopeConfig);
+  const toolServer =
+    serverId === null ? null : await readSourceServer(em, { serverId, spaceId, principalId });
+  const identity = { tenantId, spaceId, principalId, connectorId, providerSlug };
+  return { ...identity, scopeConfig, credentialId, clientCredentialId, toolServer };
 }

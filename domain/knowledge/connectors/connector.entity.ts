@@ -18,6 +18,11 @@ const schema = defineEntity({
     /** The client with which its account is connected; null: it is read without a connection. */
     clientCredentialId: p.uuid().nullable(),
     scopeConfig: p.json<unknown>(),
+    /** The connected tool server that the scope names; computed by the database. */
+    serverId: p
+      .uuid()
+      .nullable()
+      .generated(`(case when provider_slug = 'mcp' then (scope_config ->> 'server_id')::uuid end) stored`),
     status: p.text().$type<ConnectorStatus>().default('pending'),
     /** Why it is `auth_required` or in `error`. */
     statusReason: p.text().$type<SyncErrorCode>().nullable(),

@@ -22,5 +22,5 @@ export async function planCheck(
   const scopeConfig = await requireSource(ctx, providers, input, spaceId);
   const { providerSlug, credentialId, clientCredentialId = null } = input;
   const connector = { tenantId, id: newId(), spaceId, principalId, providerSlug };
-  return sourceOf(connector, { scopeConfig, credentialId, clientCredentialId });
+  return sourceOf(ctx.em, providers, connector, { scopeConfig, credentialId, clientCredentialId });
 }

@@ -123,7 +123,7 @@ export async function planUpdate(
   authorize(ctx.caller, 'connectors.update');
   const connector = await findConnector(ctx, change);
   const resolved = await resolveChange(ctx, providers, connector, change);
-  return needsCheck(resolved) ? sourceOf(connector, resolved.after) : null;
+  return needsCheck(resolved) ? sourceOf(ctx.em, providers, connector, resolved.after) : null;
 }
 
 /** Whether the source must have answered before the change: it cannot where an account has to be connected again. */

@@ -1,6 +1,7 @@
 import type { CredentialKind } from '#domain/capabilities/credentials/credential-value.ts';
 import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { Source } from './source.ts';
+import type { SourceServer } from './source-server.ts';
 
 export interface ProviderDescription {
   slug: string;
@@ -41,6 +42,13 @@ export interface SourceUse {
   credentialId: string | null;
   /** The client with which an account is connected; omitted or null: the source is read without a connection. */
   clientCredentialId?: string | null;
+  /** The tool server that the scope names; null: it names none. */
+  toolServer?: SourceServer | null;
+}
+
+export interface SourceEndpoint {
+  host: string | null;
+  origin: string | null;
 }
 
 /** What connectors can be of: enough to describe and to validate one, without reaching any source. */
@@ -53,14 +61,20 @@ export interface SourceCatalogue {
    * @throws `invalid_request` with pointers below `/scope_config`
    */
   parseScope(slug: string, scopeConfig: unknown): unknown;
-  /** `host:port` for the shared rate limit, and the origin that a credential must be bound to; null: no such thing. */
-  endpoint(slug: string, scopeConfig: unknown): { host: string | null; origin: string | null };
+  /** Id of the connected tool server that the scope names in place of an address; null: it names none. */
+  serverId(slug: string, scopeConfig: unknown): string | null;
+  /**
+   * `host:port` for the shared rate limit, and the origin that a credential must be bound to; null: no such thing.
+   * @param toolServer that the scope names
+   * @throws SourceFailure for a tool server that cannot be read
+   */
+  endpoint(slug: string, scopeConfig: unknown, toolServer?: SourceServer | null): SourceEndpoint;
   /** Where an account is connected; null: not for this provider, or not at this address. */
   authorization(slug: string, scopeConfig: unknown, tenantId: string): AuthorizationTarget | null;
 }
 
 /** The port to sources of documents; implemented in adapters/sources. */
 export interface SourceProviders extends SourceCatalogue {
-  /** @throws SourceFailure, also where the credential cannot be used */
+  /** @throws SourceFailure, also where the credential or the tool server cannot be used */
   open(use: SourceUse): Promise<Source>;
 }

@@ -165,6 +165,7 @@ export async function serverRoutes(instance: FastifyInstance): Promise<void> {
         tags,
         operationId: 'removeServer',
         summary: 'Disconnect a tool server',
+        description: 'A tool server that a connector reads is not removed: 409 `mcp_server_in_use`.',
         params: contract.serverParams,
         response: { 200: deleted, ...errorResponses },
       },
