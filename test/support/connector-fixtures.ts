@@ -11,17 +11,21 @@ export const keyedBody = {
 };
 export const changedSchedule = { sync_schedule: { type: 'interval', minutes: 60 } };
 
-const words = ['scope_config.*', 'sync_schedule.expression', 'sync_schedule.timezone'];
+const schedule = ['sync_schedule.expression', 'sync_schedule.timezone'];
+const words = ['scope_config.*', ...schedule];
 
 /** Free text of operations that contains no id. */
 export const connectorText = [
   ...['createConnector', 'checkConnector'].flatMap((operation) =>
-    ['provider_slug', ...words].map((word) => `${operation} body ${word}`),
+    ['provider_slug', ...schedule].map((word) => `${operation} body ${word}`),
   ),
-  ...words.map((word) => `updateConnector body ${word}`),
+  ...schedule.map((word) => `updateConnector body ${word}`),
 ];
 
-/** The same of procedures. A client cannot stand beside the credential of their fixtures: those of the operations are tried. */
+/**
+ * The same of procedures. Neither a client nor a tool server can stand beside the credential of their fixtures: those of
+ * the operations are tried.
+ */
 export const connectorProcedureText = [
   ...['create', 'check', 'update'].map((verb) => `connectors.${verb} client_credential_id`),
   ...['create', 'check'].flatMap((verb) =>
@@ -137,6 +141,19 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
     call: (place, id) => send(place, { credential_id: id }),
     refusal: '422 invalid_request',
   });
+  /** A tool server that a scope names. */
+  const ofServer = (send: (place: Place, scope: object) => Promise<Call>): IdFixture => ({
+    make: async (place) => (await maker.server(place)).id,
+    gone: async (place) => {
+      const { id } = await maker.server(place);
+      await maker.remove(place, `mcp-servers/${id}`);
+      return id;
+    },
+    unknown: newId,
+    call: (place, id) => send(place, { name: 'none', server_id: id }),
+    refusal: '422 invalid_request',
+  });
+  const serverBody = (scope_config: object) => ({ provider_slug: 'memory', scope_config });
   const named = (operation: string, fixtures: Record<string, IdFixture>): Record<string, IdFixture> =>
     Object.fromEntries(Object.entries(fixtures).map(([position, it]) => [`${operation} ${position}`, it]));
   const cancelled = async (place: Place, home: Home): Promise<void> => {
@@ -152,12 +169,18 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
       'body credential_id': ofCredential(async (place, body) =>
         callAt(place, 'POST', await all(place), { body: { ...keyedBody, ...body } }),
       ),
+      'body scope_config.*': ofServer(async (place, scope) =>
+        callAt(place, 'POST', await all(place), { body: serverBody(scope) }),
+      ),
     }),
     ...named('checkConnector', {
       'path space_id': spaceOf('POST', async (place) => `${await all(place)}/check`, connectorBody),
       'path collection_id': inCollection('POST', '/check', { body: connectorBody }),
       'body credential_id': ofCredential(async (place, body) =>
         callAt(place, 'POST', `${await all(place)}/check`, { body: { ...keyedBody, ...body } }),
+      ),
+      'body scope_config.*': ofServer(async (place, scope) =>
+        callAt(place, 'POST', `${await all(place)}/check`, { body: serverBody(scope) }),
       ),
     }),
     ...named('listConnectors', {
@@ -177,6 +200,12 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
         const path = await all(place);
         const made = await maker.send(callAt(place, 'POST', path, { body: keyedBody }));
         return callAt(place, 'PATCH', `${path}/${made.body.data.id}`, { body });
+      }),
+      'body scope_config.*': ofServer(async (place, scope_config) => {
+        const path = await all(place);
+        const body = serverBody({ name: 'none' });
+        const made = await maker.send(callAt(place, 'POST', path, { body }));
+        return callAt(place, 'PATCH', `${path}/${made.body.data.id}`, { body: { scope_config } });
       }),
     }),
     ...named('deleteConnector', ofOne('DELETE', '')),

@@ -130,17 +130,23 @@ export class MemorySource implements Source {
   }
 }
 
-/** The provider `memory`: each scope names one of the given sources; with an origin, it takes a credential or an account for it. */
+/** The provider `memory`: each scope names one of the given sources; with an origin, it takes a credential or an account for it, and it may name a tool server. */
 export function memoryProvider(sources: ReadonlyMap<string, MemorySource>, { push = false } = {}) {
   return defineProvider({
     slug: 'memory',
     title: 'Memory',
     description: 'Documents of a test.',
     beta: false,
-    scope: z.strictObject({ name: z.string(), origin: z.url().optional(), note: z.string().optional() }),
+    scope: z.strictObject({
+      name: z.string(),
+      origin: z.url().optional(),
+      note: z.string().optional(),
+      server_id: z.uuid().optional(),
+    }),
     credentialKinds: ['bearer'],
     credentialRequired: false,
     detects: { changes: 'listing', deletions: 'listing', readers: true, push },
+    serverId: ({ server_id: id }) => id ?? null,
     endpoint: ({ name, origin = null }) => ({ host: name, origin }),
     connection: {
       authorization: ({ origin }) =>
