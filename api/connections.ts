@@ -14,11 +14,11 @@ import {
 import type { ConnectionSettings } from '#domain/capabilities/connections/connection-parts.ts';
 import type { BegunAttempt } from '#domain/capabilities/connections/insert-attempt.ts';
 import type { ShownConnection } from '#domain/capabilities/connections/read-connection.ts';
-import { lockServerHolder } from '#domain/capabilities/server-connections/lock-server.ts';
 import { saveOrRevoke } from '#domain/capabilities/connections/save-or-revoke.ts';
 import { revokeWithdrawn } from '#domain/capabilities/connections/revoke-withdrawn.ts';
 import { disconnect } from '#domain/capabilities/connections/withdraw-connections.ts';
 import { lockConnectorHolder } from '#domain/knowledge/source-connections/lock-connector.ts';
+import { lockReadServer } from '#domain/knowledge/source-connections/lock-read-server.ts';
 import { spaceOfServer } from '#domain/capabilities/tools/find-server.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { GatewayDependencies } from './compose.ts';
@@ -76,7 +76,7 @@ export async function completeConnection(
   const tokens = await exchangeCode(deps, claimed, { signal, requestId: request.id });
   const issued = {
     tokens,
-    lockHolder: claimed.isOfConnector ? lockConnectorHolder(deps.sources) : lockServerHolder,
+    lockHolder: claimed.isOfConnector ? lockConnectorHolder(deps.sources) : lockReadServer,
   };
   return saveOrRevoke(deps, claimed, issued, (save) => request.inContext(claimed.spaceId, save));
 }

@@ -40,6 +40,8 @@ export interface ProtectedServer {
   origin: string;
   /** Calls that took effect. */
   calls: ProtectedCall[];
+  /** Texts of its resources, by name. */
+  resources: Map<string, string>;
   /** Authorization headers that were refused. */
   refused: (string | null)[];
   /** Set by a test: another authorization server from now on. */
@@ -48,12 +50,12 @@ export interface ProtectedServer {
 }
 
 /**
- * An MCP server that only a token for it opens. Its tools: `whoami` answers the account, `note` adds to `calls`, `purge`
+ * An MCP server that only a token for it opens, with its `resources` by name. Its tools: `whoami` answers the account, `note` adds to `calls`, `purge`
  * needs the scope `admin`.
  */
 export async function startProtectedServer(options: ProtectedServerOptions): Promise<ProtectedServer> {
   const { scope = 'read', demandsProof = false, namesMetadata = true } = options;
-  const handler = createMcpHandler(({ authInfo }) => toolsFor(authInfo, known.calls));
+  const handler = createMcpHandler(({ authInfo }) => toolsFor(authInfo, known));
   const server = createServer((incoming, response) => {
     void (async () => {
       const request = await toRequest(incoming, known.origin);
@@ -69,6 +71,7 @@ export async function startProtectedServer(options: ProtectedServerOptions): Pro
     url,
     origin,
     calls: [],
+    resources: new Map(),
     refused: [],
     authorization: options.authorization,
     stop: async () => {
@@ -164,7 +167,7 @@ export async function startProtectedServer(options: ProtectedServerOptions): Pro
   return known;
 }
 
-function toolsFor(authInfo: AuthInfo | undefined, calls: ProtectedCall[]): McpServer {
+function toolsFor(authInfo: AuthInfo | undefined, { calls, resources }: ProtectedServer): McpServer {
   const sub = String(authInfo?.extra?.['sub']);
   const server = new McpServer({ name: 'protected', version: '1.0.0' });
   const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] });
@@ -175,6 +178,10 @@ function toolsFor(authInfo: AuthInfo | undefined, calls: ProtectedCall[]): McpSe
       calls.push({ tool, sub });
       return text(`${tool} for ${sub}`);
     });
+  }
+  for (const [name, said] of resources) {
+    const uri = `docs:///${name}`;
+    server.registerResource(name, uri, {}, () => ({ contents: [{ uri, text: `${said} For ${sub}.` }] }));
   }
   return server;
 }
