@@ -28,6 +28,7 @@ export async function startHttpRelay(targetPort: () => number): Promise<HttpRela
     forwarded.on('error', () => answer.destroy());
     forwarded.on('response', (response) => {
       answer.writeHead(response.statusCode ?? 502, response.rawHeaders);
+      answer.flushHeaders();
       response.on('error', () => answer.destroy());
       response.pipe(answer);
     });
