@@ -111,13 +111,13 @@ async function subscribeOnce(
   if (watched === null) {
     return 'ended';
   }
-  const use = await unitOfWork.inTenant(tenantId, async (em) => {
-    const connector = await em.findOneOrFail(Connector, { id: connectorId });
-    return sourceOf(em, sources, connector, connector);
-  });
   const guard = new WatchGuard(watched, { read, endsAt, checkMs: limits.checkMs });
   let source: Source | null = null;
   try {
+    const use = await unitOfWork.inTenant(tenantId, async (em) => {
+      const connector = await em.findOneOrFail(Connector, { id: connectorId });
+      return sourceOf(em, sources, connector, connector);
+    });
     const { host } = sources.endpoint(use.providerSlug, use.scopeConfig, use.toolServer);
     const either = AbortSignal.any([signal, guard.signal]);
     const pace = paceOf(unitOfWork, { tenantId, host, maxWaitMs: maxPauseMs });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { WatchLimits } from '#activities/connectors/watch-limits.ts';
 import { WatchPlaces } from '#activities/connectors/watch-places.ts';
+import { mcpProvider } from '#adapters/sources/mcp/provider.ts';
 import { watchSource } from '#activities/connectors/watch-source.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { WatchSourceResult } from '#workflows/run-connector/messages.ts';
@@ -34,7 +35,7 @@ describe('a watch of a source', () => {
   /** An active connector of a scripted source, with watches that share places. */
   async function served(limits: Partial<WatchLimits> = {}) {
     const source = new MemorySource();
-    const catalogue = testProviders([memoryProvider(new Map([['m', source]]), { push: true })]);
+    const catalogue = testProviders([memoryProvider(new Map([['m', source]]), { push: true }), mcpProvider]);
     const sources = { ...catalogue, open: () => Promise.resolve(source) };
     const space = await ConnectorSpace.create(world, sources, {
       providerSlug: 'memory',
@@ -195,6 +196,38 @@ describe('a watch of a source', () => {
     expect(source.watches.has(second)).toBe(true);
     await run('update credentials set version = version + 1 where id = $1');
     await expect.poll(() => [...source.watches][0] ?? second, soon).not.toBe(second);
+  });
+
+  it('begins again when its tool server has another address, credential or account, and fails when that is disabled', async () => {
+    const { source, run, watch, held } = await served();
+    const from = 'from connectors c where c.id = $1 and s.tenant_id = c.tenant_id and s.id = c.id';
+    await run(`insert into mcp_servers (tenant_id, id, space_id, slug, display_name, url, connection_mode, created_by)
+      select tenant_id, id, space_id, 's', 'S', 'https://a.example/mcp', 'shared', principal_id from connectors where id = $1`);
+    await run(`insert into credentials (tenant_id, id, name, kind, origin, sealed_value, created_by)
+      select tenant_id, id, 'D', 'bearer', 'https://b.example', 'x', principal_id from connectors where id = $1`);
+    await run(
+      `update connectors set provider_slug = 'mcp', scope_config = jsonb_build_object('server_id', id) where id = $1`,
+    );
+    const { end } = watch();
+    let before = await held();
+    await run(`update mcp_servers s set last_checked_at = now(), display_name = 'T' ${from}`);
+    await sleep(300);
+    expect(source.watches.has(before)).toBe(true);
+    for (const change of [
+      `update mcp_servers s set url = 'https://b.example/mcp' ${from}`,
+      `insert into mcp_connections (tenant_id, id, server_id, space_id, connected_by, status, issuer, target)
+        select tenant_id, id, id, space_id, principal_id, 'connected', 'https://c.example', '{}' from connectors where id = $1`,
+      `update mcp_connections set withdrawn_at = now(), revoke_at = now(), status = 'revoked' where id = $1`,
+      `update mcp_servers s set connection_mode = 'none', credential_id = c.id ${from}`,
+      `update credentials set version = version + 1 where id = $1`,
+    ]) {
+      await run(change);
+      await expect.poll(() => [...source.watches][0] ?? before, soon).not.toBe(before);
+      before = await held();
+    }
+    await run(`update mcp_servers s set status = 'disabled' ${from}`);
+    expect(await end).toMatchObject({ is: 'failed' });
+    await held(0);
   });
 
   it('begins again with documents that a run has found, and with no other run', async () => {
