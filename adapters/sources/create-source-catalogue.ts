@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { ProviderDescription, SourceCatalogue } from '#domain/knowledge/connectors/source-providers.ts';
-import { usableServer } from '#domain/knowledge/connectors/source-server.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { AuthorizationPreset, SourceProvider } from './provider.ts';
 import { providers as allProviders } from './providers.ts';
+import { usableServer } from './usable-server.ts';
 
 /** A catalogue that also finds the provider itself. */
 interface ProviderCatalogue extends SourceCatalogue {

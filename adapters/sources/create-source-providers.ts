@@ -7,12 +7,12 @@ import {
 import type { OpenedCredential } from '#domain/capabilities/credentials/open-credential.ts';
 import type { ToolServerSpec } from '#domain/capabilities/tools/tool-server.ts';
 import type { SourceProviders, SourceUse } from '#domain/knowledge/connectors/source-providers.ts';
-import { usableServer } from '#domain/knowledge/connectors/source-server.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 import { ConnectedAccount, connectedSource } from './connected-source.ts';
 import { createSourceCatalogue } from './create-source-catalogue.ts';
 import type { SourceAccess, SourceProvider } from './provider.ts';
+import { usableServer } from './usable-server.ts';
 
 export interface SourceOptions extends BoundedFetchOptions, Pick<SourceAccess, 'connect' | 'roots'> {
   /** Opens a stored credential in its tenant; null where it may not be used. */

@@ -3,10 +3,10 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
 import { openClient } from '#domain/capabilities/connections/open-client.ts';
 import { requireUsable } from '#domain/capabilities/credentials/usable-credential.ts';
+import { readSpaceServer, requireSpaceServer } from '#domain/capabilities/tools/space-server.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import type { Connector } from './connector.entity.ts';
 import type { ProviderDescription, SourceCatalogue, SourceUse } from './source-providers.ts';
-import { readSourceServer, requireSourceServer } from './source-server.ts';
 
 export interface GivenSource {
   providerSlug: string;
@@ -42,7 +42,7 @@ export async function requireSource(
       const param = credentialId === null ? 'client_credential_id' : 'credential_id';
       throw invalid(param, 'A connected tool server is read with its own credential.');
     }
-    await requireSourceServer(ctx, { serverId, spaceId });
+    await requireSpaceServer(ctx, { serverId, spaceId }, 'scope_config.server_id');
     return scope;
   }
   const { origin } = providers.endpoint(providerSlug, scope);
@@ -137,8 +137,7 @@ export async function sourceOf(
 ): Promise<SourceUse> {
   const { tenantId, id: connectorId, spaceId, principalId, providerSlug } = connector;
   const serverId = providers.serverId(providerSlug, scopeConfig);
-  const toolServer =
-    serverId === null ? null : await readSourceServer(em, { serverId, spaceId, principalId });
+  const toolServer = serverId === null ? null : await readSpaceServer(em, { serverId, spaceId, principalId });
   const identity = { tenantId, spaceId, principalId, connectorId, providerSlug };
   return { ...identity, scopeConfig, credentialId, clientCredentialId, toolServer };
 }

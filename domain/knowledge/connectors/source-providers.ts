@@ -1,7 +1,7 @@
 import type { CredentialKind } from '#domain/capabilities/credentials/credential-value.ts';
 import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
+import type { SpaceServer } from '#domain/capabilities/tools/space-server.ts';
 import type { Source } from './source.ts';
-import type { SourceServer } from './source-server.ts';
 
 export interface ProviderDescription {
   slug: string;
@@ -43,7 +43,7 @@ export interface SourceUse {
   /** The client with which an account is connected; omitted or null: the source is read without a connection. */
   clientCredentialId?: string | null;
   /** The tool server that the scope names; null: it names none. */
-  toolServer?: SourceServer | null;
+  toolServer?: SpaceServer | null;
 }
 
 export interface SourceEndpoint {
@@ -68,7 +68,7 @@ export interface SourceCatalogue {
    * @param toolServer that the scope names
    * @throws SourceFailure for a tool server that cannot be read
    */
-  endpoint(slug: string, scopeConfig: unknown, toolServer?: SourceServer | null): SourceEndpoint;
+  endpoint(slug: string, scopeConfig: unknown, toolServer?: SpaceServer | null): SourceEndpoint;
   /** Where an account is connected; null: not for this provider, or not at this address. */
   authorization(slug: string, scopeConfig: unknown, tenantId: string): AuthorizationTarget | null;
 }

@@ -8,9 +8,9 @@ import type {
 } from '#domain/capabilities/connections/connection-source.ts';
 import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import type { SpaceServer } from '#domain/capabilities/tools/space-server.ts';
 import type { ToolServerSpec } from '#domain/capabilities/tools/tool-server.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import type { SourceServer as ToolServer } from '#domain/knowledge/connectors/source-server.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { mcpUri, startMcpSource, type McpSourceServer } from '../../support/sources/mcp-server.ts';
 import { listAll } from '../../support/sources/open-source.ts';
@@ -78,7 +78,7 @@ describe('the source of a connected tool server', () => {
     return server;
   };
   const open = async (
-    toolServer: ToolServer,
+    toolServer: SpaceServer,
     {
       value = null,
       connections,
