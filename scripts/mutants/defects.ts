@@ -2,6 +2,7 @@ import { accessDefects } from './access-defects.ts';
 import { boundsDefects } from './bounds-defects.ts';
 import { callsDefects } from './calls-defects.ts';
 import { clientsDefects } from './clients-defects.ts';
+import { connectedServersDefects } from './connected-servers-defects.ts';
 import { connectionsDefects } from './connections-defects.ts';
 import { credentialsDefects } from './credentials-defects.ts';
 import { deletionDefects } from './deletion-defects.ts';
@@ -23,6 +24,7 @@ export const defects: readonly Defect[] = [
   ...boundsDefects,
   ...callsDefects,
   ...clientsDefects,
+  ...connectedServersDefects,
   ...connectionsDefects,
   ...credentialsDefects,
   ...deletionDefects,
