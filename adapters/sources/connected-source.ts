@@ -6,6 +6,7 @@ import {
   type UsableConnection,
 } from '#domain/capabilities/connections/connection-source.ts';
 import { SourceFailure, type Source, type WatchInput } from '#domain/knowledge/connectors/source.ts';
+import type { DpopSessions } from '../authorization/dpop-sessions.ts';
 import { Forbidden } from './shared/http-failure.ts';
 import { ScopeRequired } from './shared/scope-required.ts';
 
@@ -15,6 +16,8 @@ export class ConnectedAccount {
   readonly #identity: HolderIdentity;
   /** The token that a piece of work has used last: others may be at work with another one at the same time. */
   readonly #work = new AsyncLocalStorage<{ used: UsableConnection | null }>();
+  /** The same of work that is not repeated. */
+  #last: UsableConnection | null = null;
 
   constructor(connections: ConnectionSource, identity: HolderIdentity) {
     this.#connections = connections;
@@ -28,7 +31,19 @@ export class ConnectedAccount {
     if (work !== undefined) {
       work.used = usable;
     }
+    this.#last = usable;
     return usable.accessToken;
+  }
+
+  /** A fetch that proves possession of the key that the token of a request is bound to, where it is bound to one (RFC 9449). */
+  proving(fetch: typeof globalThis.fetch, proofs: DpopSessions): typeof globalThis.fetch {
+    return (input, init) => {
+      const { accessToken = '', dpopKey = null } = this.#work.getStore()?.used ?? this.#last ?? {};
+      const isSent = new Headers(init?.headers).get('authorization') === `Bearer ${accessToken}`;
+      return dpopKey === null || !isSent || input instanceof Request
+        ? fetch(input, init)
+        : proofs.fetch(fetch, { accessToken, dpopKey })(input, init);
+    };
   }
 
   /**

@@ -8,6 +8,7 @@ import type { OpenedCredential } from '#domain/capabilities/credentials/open-cre
 import type { ToolServerSpec } from '#domain/capabilities/tools/tool-server.ts';
 import type { SourceProviders, SourceUse } from '#domain/knowledge/connectors/source-providers.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { DpopSessions } from '../authorization/dpop-sessions.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 import { ConnectedAccount, connectedSource } from './connected-source.ts';
 import { createSourceCatalogue } from './create-source-catalogue.ts';
@@ -26,6 +27,7 @@ export interface SourceOptions extends BoundedFetchOptions, Pick<SourceAccess, '
 
 export function createSourceProviders(options: SourceOptions): SourceProviders {
   const catalogue = createSourceCatalogue(options.providers);
+  const proofs = new DpopSessions();
   return {
     ...catalogue,
     open: async (use) => {
@@ -34,7 +36,8 @@ export function createSourceProviders(options: SourceOptions): SourceProviders {
       const server = use.toolServer == null ? null : usableServer(use.toolServer);
       const { origin } = provider.endpoint(scope, server?.url);
       const account = accountOf(options, use, { origin, server });
-      const source = await provider.open(scope, await accessFor(options, use, { origin, account, server }));
+      const access = await accessFor(options, use, { origin, account, server });
+      const source = await provider.open(scope, account === null ? access : proving(access, account, proofs));
       return account === null ? source : connectedSource(source, account);
     },
   };
@@ -60,6 +63,11 @@ function accountOf(
     throw credentialFailure('missing');
   }
   return new ConnectedAccount(connections, server?.connection ?? { tenantId, connectorId, origin });
+}
+
+function proving(access: SourceAccess, account: ConnectedAccount, proofs: DpopSessions): SourceAccess {
+  const prove = (fetch: SourceAccess['fetch']) => account.proving(fetch, proofs);
+  return { ...access, fetch: prove(access.fetch), stream: prove(access.stream) };
 }
 
 /** The credential is read once for each opened source: a rotation takes effect with the next slice of a run. */

@@ -68,16 +68,11 @@ export const connectedServersDefects: readonly Defect[] = [
     caughtBy: 'goes on with a refreshed token in the middle of a session',
   },
   {
-    name: 'the account of a space ended by what it may not do',
+    name: 'scopes that a tool server asks for forgotten',
     file: account,
-    replace: [
-      [
-        '      if (error instanceof AccessDenied) {',
-        '      if (error instanceof TypeError && error instanceof AccessDenied) {',
-      ],
-    ],
+    replace: [['if (error instanceof ScopeRequired && refused !== null)', 'if (refused === undefined)']],
     test: adapter,
-    caughtBy: 'leaves the account of the space as it is',
+    caughtBy: 'for a lack of scopes',
   },
   {
     name: 'a watch that goes on at the address of before',

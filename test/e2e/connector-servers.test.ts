@@ -14,6 +14,7 @@ import { openToolWorld, type Server, type ToolWorld } from '../support/tool-worl
 let tides: McpSourceServer;
 let authorization: AuthorizationServer;
 let team: ProtectedServer;
+let bound: ProtectedServer;
 let everything: Awaited<ReturnType<typeof startEverything>>;
 let relay: HttpRelay;
 let tools: ToolWorld;
@@ -25,11 +26,13 @@ beforeAll(async () => {
   authorization = await startAuthorizationServer();
   team = await startProtectedServer({ authorization });
   team.resources.set('rota.md', 'The keeper of the lighthouse is Wren.');
+  bound = await startProtectedServer({ authorization, demandsProof: true });
+  bound.resources.set('vault.md', 'The key of the vault hangs in the boathouse.');
   everything = await startEverything();
   relay = await startHttpRelay(() => Number(new URL(everything.url).port));
   tools = await openToolWorld({
     scripts: [],
-    origins: [tides.origin, authorization.issuer, team.origin, relay.origin],
+    origins: [tides.origin, authorization.issuer, team.origin, bound.origin, relay.origin],
   });
   collection = (await send('POST', 'collections', { name: 'Harbours' })).body.data.id as string;
 }, 90_000);
@@ -39,6 +42,7 @@ afterAll(async () => {
     tides?.close(),
     authorization?.stop(),
     team?.stop(),
+    bound?.stop(),
     relay?.close(),
     everything?.stop(),
   ]);
@@ -149,12 +153,12 @@ describe('a connector of a tool server with an account of the space', () => {
   let server: Server;
   let connector: string;
 
-  async function connect(account: string): Promise<void> {
+  async function connect(account: string, to = server): Promise<void> {
     const done = encodeURIComponent(`${gateway().url}/api/v1/mcp-auth/done`);
     const { apiKey } = tools.world;
     const post = (path: string, body?: object) =>
       sendOver(gateway).send({ method: 'POST', path, apiKey, ...(body && { body }) });
-    const begun = await post(`/v1/mcp-auth/${idOf(server)}/initiate?redirect_uri=${done}`);
+    const begun = await post(`/v1/mcp-auth/${idOf(to)}/initiate?redirect_uri=${done}`);
     expect(begun.status, begun.text).toBe(200);
     const popup = new Popup(sendOver(gateway));
     const address = await popup.decide(begun.body.data.popup_url, 'continue');
@@ -182,6 +186,16 @@ describe('a connector of a tool server with an account of the space', () => {
     authorization.forgetAccessTokens();
     expect(await sync(connector)).toMatchObject({ status: 'completed' });
     expect(await found('lighthouse')).toContain('Finch');
+  }, 60_000);
+
+  it('proves the possession of the key that its token is bound to, also of a refreshed one', async () => {
+    const vault = await tools.register('vault', bound.url, { connection_mode: 'shared' });
+    await connect('bea', vault);
+    const reader = await reading(vault);
+    await runsAre(reader, ['initial completed']);
+    expect(await found('boathouse')).toContain('For bea.');
+    authorization.forgetAccessTokens();
+    expect(await sync(reader)).toMatchObject({ status: 'completed' });
   }, 60_000);
 
   it('ends in words where the server is given to the accounts of people', async () => {
