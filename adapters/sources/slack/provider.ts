@@ -17,6 +17,7 @@ import {
   beginState,
   dayStart,
   readState,
+  timesOf,
   toCheckpoint,
   withMessage,
   type ListingState,
@@ -136,9 +137,9 @@ class SlackSource implements Source {
     documents: ListedDocument[],
     signal: AbortSignal,
   ): Promise<ListingState | null> {
-    const { channel: id, oldest, latest } = state;
+    const { channel: id } = state;
     const channel = channels.get(id);
-    const between = { oldest: oldest.toFixed(6), latest, inclusive: false };
+    const between = { ...timesOf(state), inclusive: false };
     const { messages, hasMore } = await this.#client.history(id, between, signal);
     const address = `${await this.#client.workspace(signal)}/archives/${id}`;
     let { day } = state;

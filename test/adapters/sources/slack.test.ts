@@ -79,6 +79,40 @@ describe('Slack', () => {
     expect((await listAll(source)).documents[0]!.version).not.toBe(documents[0]!.version);
   });
 
+  it('reads every message of a channel that has more than a page holds', async () => {
+    server = await startSlack();
+    const days = Array.from({ length: 250 }, (_, at) => today - (250 - at) * daySeconds);
+    for (const day of days) server.say('hello', { at: day });
+    server.say('of today', { at: Math.floor(Date.now() / 1_000) });
+    const model = new SourceModel();
+    expect((await model.sync(await open())).documents.map(({ ref }) => ref)).toEqual(
+      [...days, today].reverse().map((day) => `C0GENERAL/d/${nameOf(day)}`),
+    );
+    expect(model.copies.size).toBe(251);
+  });
+
+  it('lists everything after a version that read less of a channel', async () => {
+    server = await startSlack();
+    server.say('old', { at: today - 100 * daySeconds });
+    const source = await open({ relist_hours: 24 });
+    const began = Date.now() / 1_000 - 60;
+    const before = JSON.stringify({ began, whole: began, channels: ['C0GENERAL'] });
+    expect(await listAll(source, before)).toMatchObject({ scope: 'everything', documents: { length: 1 } });
+    const halfway = {
+      mode: 'changes',
+      began,
+      whole: began,
+      oldest: 0,
+      channel: 'C1',
+      latest: null,
+      day: null,
+    };
+    const cursor = JSON.stringify([JSON.stringify(halfway), 1, 1]);
+    await expect(source.list({ cursor, checkpoint: before }, brief())).rejects.toMatchObject({
+      code: 'cursor_expired',
+    });
+  });
+
   it('agrees with days after messages were said, edited and deleted', async () => {
     server = await startSlack();
     const model = new SourceModel();

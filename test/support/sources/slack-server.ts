@@ -96,7 +96,7 @@ export async function startSlack(): Promise<SlackServer> {
     if (!channel.is_member) return no('not_in_channel');
     const within = messages.filter((each) => each.channel === channel.id);
     if (method === 'conversations.history') {
-      const [oldest, latest] = [Number(query.get('oldest') ?? 0), Number(query.get('latest') ?? Date.now())];
+      const [oldest, latest] = [Number(query.get('oldest') ?? 0), Number(query.get('latest') ?? Infinity)];
       const isInclusive = query.get('inclusive') === 'true';
       const all = within
         .filter(({ ts, thread, subtype }) => {
@@ -105,8 +105,10 @@ export async function startSlack(): Promise<SlackServer> {
           return isBetween && (thread === null || thread === ts || subtype === 'thread_broadcast');
         })
         .sort((a, b) => Number(b.ts) - Number(a.ts));
+      // With `oldest` alone, Slack answers with the messages that are next to it; also these come newest first.
+      const isForward = query.has('oldest') && !query.has('latest');
       return ok({
-        messages: all.slice(0, limit).map(shown),
+        messages: (isForward ? all.slice(-limit) : all.slice(0, limit)).map(shown),
         has_more: all.length > limit,
         ...next(all.length > limit),
       });
