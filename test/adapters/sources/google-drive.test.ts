@@ -100,7 +100,7 @@ describe('Google Drive', () => {
     server.expire(status);
     const expired = { name: 'SourceFailure', code: 'cursor_expired' };
     await expect(source.list({ cursor: next, checkpoint: null }, brief())).rejects.toMatchObject(expired);
-    await expect(source.list({ cursor: null, checkpoint }, brief())).rejects.toMatchObject(expired);
+    expect(await listAll(source, checkpoint)).toMatchObject({ scope: 'everything' });
     await expect(source.list({ cursor: 'other', checkpoint: null }, brief())).rejects.toMatchObject(expired);
     expect((await listAll(source)).documents).toHaveLength(150);
   });
@@ -146,6 +146,99 @@ describe('Google Drive', () => {
       code: 'scope_invalid',
     });
     expect((await listAll(await open({ readers: false }))).documents[0]).not.toHaveProperty('readers');
+  });
+
+  it('reads what is shared with the account, and no shared drive of which it is a member', async () => {
+    server = await startGoogleDrive();
+    server.add('own', 'x');
+    const ofTeam = server.add('of the team', 'x', { driveId: 'team' });
+    const shared = server.add('shared with me', 'x', { driveId: 'other' });
+    const moved = server.add('moved', 'x');
+    const model = new SourceModel();
+    await model.sync(await open());
+    expect(model.contents().map(([name]) => name)).toEqual(['moved', 'own', 'shared with me']);
+    expect(await read(ofTeam.id)).toEqual({ kind: 'gone' });
+    expect(await (await open()).exists(ofTeam.id, brief())).toBe(false);
+    server.touch(ofTeam);
+    await server.put('shared with me', 'changed');
+    server.moveToDrive(moved, 'team');
+    expect(await model.sync(await open())).toMatchObject({ scope: 'changes', gone: [moved.id] });
+    expect(model.contents()).toEqual([
+      ['own', 'x'],
+      ['shared with me', 'changed'],
+    ]);
+    server.drives.add('other');
+    server.changeDrive('other');
+    expect(await model.sync(await open())).toMatchObject({ scope: 'everything' });
+    expect(model.copies.has(shared.id)).toBe(false);
+  });
+
+  it('leaves no file of a shared drive to be read that was stored by a version before', async () => {
+    server = await startGoogleDrive();
+    const { id } = server.add('of the team', 'x', { driveId: 'team' });
+    server.add('own', 'x');
+    const model = new SourceModel();
+    model.copies.set(id, { name: 'of the team', version: '2', text: 'stale' });
+    const began = await fetch(`${server.origin}/drive/v3/changes/startPageToken`, {
+      headers: { authorization: 'Bearer first-token' },
+    });
+    ({ startPageToken: model.checkpoint } = (await began.json()) as { startPageToken: string });
+    const cursor = JSON.stringify([JSON.stringify([model.checkpoint, model.checkpoint]), 1, 1]);
+    await expect((await open()).list({ cursor, checkpoint: null }, brief())).rejects.toMatchObject({
+      code: 'cursor_expired',
+    });
+    expect(await model.sync(await open())).toMatchObject({ scope: 'everything', truncated: false });
+    expect(model.contents()).toEqual([['own', 'x']]);
+  });
+
+  it.each([false, true])(
+    'lists everything when the members of a shared drive change, late: %s',
+    async (late) => {
+      server = await startGoogleDrive();
+      const [anna, ben] = ['anna', 'ben'].map((name) => ({
+        type: 'user',
+        emailAddress: `${name}@example.com`,
+      }));
+      const file = server.add('plan', 'x', { driveId: 'team', permissions: [anna!, ben!] });
+      const source = await open({ shared_drive_id: 'team' });
+      const { checkpoint } = await listAll(source);
+      expect(await listAll(source, checkpoint)).toMatchObject({ scope: 'changes', documents: [] });
+      for (let at = 0; late && at < 120; at += 1) server.add(`n${at}`, 'x', { driveId: 'team' });
+      file.permissions = [anna!];
+      server.changeDrive('team');
+      const listing = late
+        ? await listAll(source, checkpoint).catch(async (error: unknown) => {
+            expect(error).toMatchObject({ code: 'cursor_expired' });
+            return listAll(source);
+          })
+        : await listAll(source, checkpoint);
+      expect(listing).toMatchObject({ scope: 'everything', documents: { length: late ? 121 : 1 } });
+      expect(listing.documents[0]!.readers).toEqual({ addresses: ['anna@example.com'], groups: [] });
+      expect(await listAll(source, listing.checkpoint)).toMatchObject({ scope: 'changes', documents: [] });
+      server.changeDrive('team', true);
+      await expect(listAll(source, listing.checkpoint)).rejects.toMatchObject({ code: 'scope_invalid' });
+    },
+  );
+
+  it('lists everything after the hours of the scope, which are few where readers are read', async () => {
+    server = await startGoogleDrive();
+    const file = server.add('a', 'x', { permissions: [{ type: 'user', emailAddress: 'a@example.com' }] });
+    const model = new SourceModel();
+    await model.sync(await open());
+    file.permissions = [];
+    expect(await model.sync(await open())).toMatchObject({ scope: 'changes', documents: [] });
+    model.checkpoint = model.checkpoint!.replace(/"whole":\d+/, `"whole":${Date.now() - 86_400_001}`);
+    const whole = await model.sync(await open());
+    expect([whole.scope, whole.documents[0]!.readers]).toEqual(['everything', { addresses: [], groups: [] }]);
+    expect(model.fetched).toBe(1);
+    expect(await model.sync(await open())).toMatchObject({ scope: 'changes' });
+    model.checkpoint = model.checkpoint!.replace(/"whole":\d+/, `"whole":${Date.now() + 86_400_000}`);
+    expect(await model.sync(await open())).toMatchObject({ scope: 'everything' });
+    expect((await listAll(await open({ relist_hours: 0 }), model.checkpoint)).scope).toBe('everything');
+    expect(googleDriveProvider.scope.safeParse({ relist_hours: 25 }).error?.issues).toMatchObject([
+      { path: ['relist_hours'] },
+    ]);
+    expect(googleDriveProvider.scope.safeParse({ relist_hours: 25, readers: false }).success).toBe(true);
   });
 
   it('counts an incomplete search and a cut listing as truncated', async () => {
