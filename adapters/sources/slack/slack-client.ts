@@ -46,8 +46,8 @@ export class SlackClient {
     return (await this.#call('conversations.info', { channel: id }, channelInfo, signal)).channel;
   }
 
-  /** Public channels in which the app is a member. */
-  async joinedChannels(signal: AbortSignal): Promise<Channel[]> {
+  /** All of the workspace, with those that are archived. */
+  async publicChannels(signal: AbortSignal): Promise<Channel[]> {
     const found: Channel[] = [];
     let cursor = '';
     for (let pages = 0; pages === 0 || cursor !== ''; pages += 1) {
@@ -56,7 +56,7 @@ export class SlackClient {
       }
       const fields = { types: 'public_channel', limit: channelsAtOnce, cursor };
       const page = await this.#call('conversations.list', fields, channels, signal);
-      found.push(...page.channels.filter((each) => each.is_member === true && each.is_private !== true));
+      found.push(...page.channels.filter((each) => each.is_private !== true));
       cursor = page.response_metadata?.next_cursor ?? '';
     }
     return found;

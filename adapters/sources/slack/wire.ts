@@ -32,6 +32,7 @@ const channel = z.object({
   name: z.string().default(''),
   is_member: z.boolean().optional(),
   is_private: z.boolean().optional(),
+  is_archived: z.boolean().optional(),
 });
 export type Channel = z.output<typeof channel>;
 export const channelInfo = z.object({ channel });
@@ -46,6 +47,11 @@ export const userInfo = z.object({
 export const workspace = z.object({ url: z.string().max(1_000) });
 
 export const answer = z.looseObject({ ok: z.boolean(), error: z.string().optional() });
+
+/** Apps leave a channel when it is archived, and cannot be invited again: its messages stay as they were read. */
+export function hasBeenLeft({ is_archived: isArchived, is_member: isMember }: Channel): boolean {
+  return isArchived === true && isMember !== true;
+}
 
 const housekeeping = /^(?:channel|group)_(?:join|leave|topic|purpose|name|archive|unarchive)$/;
 

@@ -188,6 +188,78 @@ describe('Slack', () => {
     expect(await (await open()).exists(`C0SECRET/d/${nameOf(today - daySeconds)}`, brief())).toBe(false);
   });
 
+  it.each([
+    ['all', []],
+    ['named', ['C0GENERAL', 'C0OPS']],
+  ])('reads %s channels on when one of them is archived, whose documents stay', async (_, channels) => {
+    server = await startSlack();
+    server.channels.push({ id: 'C0OPS', name: 'ops', is_member: true, is_private: false });
+    const old = server.say('old', { at: today - 30 * daySeconds });
+    server.say('in general', { at: today - 20 * daySeconds });
+    const begun = server.say('begun', { at: today - 25 * daySeconds });
+    begun.thread = begun.ts;
+    server.say('reply', { thread: begun.ts });
+    server.say('in ops', { channel: 'C0OPS', at: today - daySeconds });
+    const model = new SourceModel();
+    const scope = { channels, history_days: 26 };
+    await model.sync(await open({ channels }));
+    expect(model.copies.size).toBe(4);
+    server.archive('C0GENERAL');
+    server.say('more in ops', { channel: 'C0OPS', at: today - 3 * daySeconds });
+    const source = await open(scope);
+    await source.check(brief());
+    expect((await model.sync(source)).documents.map(({ ref }) => ref.split('/')[0])).toEqual([
+      'C0OPS',
+      'C0OPS',
+    ]);
+    // What is older than the days of the scope leaves, as from other channels.
+    expect([...model.copies.keys()].some((ref) => ref.endsWith(nameOf(Number(old.ts))))).toBe(false);
+    expect(model.contents().map(([name]) => name)).toEqual([
+      `general/${nameOf(today - 25 * daySeconds)} begun.md`,
+      `general/${nameOf(today - 20 * daySeconds)}.md`,
+      `ops/${nameOf(today - 3 * daySeconds)}.md`,
+      `ops/${nameOf(today - daySeconds)}.md`,
+    ]);
+    server.channels.splice(0, 1);
+    if (channels.length > 0) {
+      await expect((await open(scope)).check(brief())).rejects.toMatchObject({ code: 'scope_invalid' });
+    } else {
+      await model.sync(await open(scope));
+      expect(model.copies.size).toBe(2);
+    }
+  });
+
+  it('goes on with the next channel when one is archived during a listing', async () => {
+    server = await startSlack();
+    server.channels.push({ id: 'C0OPS', name: 'ops', is_member: true, is_private: false });
+    for (let at = 0; at < 150; at += 1) server.say('hello', { at: today - 9 * daySeconds + at });
+    server.say('in ops', { channel: 'C0OPS', at: today - daySeconds });
+    const source = await open();
+    const first = await source.list({ cursor: null, checkpoint: null }, brief());
+    server.archive('C0GENERAL');
+    const second = await source.list({ cursor: first.next, checkpoint: null }, brief());
+    expect([first.documents, second.documents]).toEqual([[], []]);
+    const last = await source.list({ cursor: second.next, checkpoint: null }, brief());
+    expect(last).toMatchObject({ documents: [{ ref: `C0OPS/d/${nameOf(today - daySeconds)}` }], next: null });
+    server.channels.find(({ id }) => id === 'C0OPS')!.is_member = false;
+    await expect(listAll(source)).rejects.toMatchObject({ code: 'scope_invalid' });
+  });
+
+  it('lists everything when an archived channel is back', async () => {
+    server = await startSlack();
+    server.channels.push({ id: 'C0OPS', name: 'ops', is_member: true, is_private: false });
+    server.archive('C0OPS');
+    const scope = { channels: ['C0GENERAL', 'C0OPS'], relist_hours: 24 };
+    const { checkpoint } = await listAll(await open(scope));
+    expect(await listAll(await open(scope), checkpoint)).toMatchObject({ scope: 'changes' });
+    server.say('old', { channel: 'C0OPS', at: today - 90 * daySeconds });
+    Object.assign(server.channels[1]!, { is_archived: false, is_member: true });
+    expect(await listAll(await open(scope), checkpoint)).toMatchObject({
+      scope: 'everything',
+      documents: { length: 1 },
+    });
+  });
+
   it('reads nothing that is older than the days of the scope', async () => {
     server = await startSlack();
     server.say('old', { at: today - 40 * daySeconds });

@@ -15,10 +15,12 @@ interface FakeMessage {
 
 export interface SlackServer extends FakeSource {
   messages: FakeMessage[];
-  channels: { id: string; name: string; is_member: boolean; is_private: boolean }[];
+  channels: { id: string; name: string; is_member: boolean; is_private: boolean; is_archived?: boolean }[];
   users: Map<string, string>;
   say(text: string, more?: Partial<FakeMessage> & { at?: number }): FakeMessage;
   asked: string[];
+  /** An app leaves a channel that is archived, and cannot be invited again. */
+  archive(id: string): void;
   /** The next answers are these errors. */
   fail(...errors: string[]): void;
 }
@@ -26,7 +28,9 @@ export interface SlackServer extends FakeSource {
 /** The methods of Slack that the provider calls, in their documented form. */
 export async function startSlack(): Promise<SlackServer> {
   const messages: FakeMessage[] = [];
-  const channels = [{ id: 'C0GENERAL', name: 'general', is_member: true, is_private: false }];
+  const channels: SlackServer['channels'] = [
+    { id: 'C0GENERAL', name: 'general', is_member: true, is_private: false },
+  ];
   const users = new Map([['U0ANNA', 'Anna']]);
   const asked: string[] = [];
   const failures: string[] = [];
@@ -72,14 +76,19 @@ export async function startSlack(): Promise<SlackServer> {
     const next = (more: boolean) => ({
       response_metadata: { next_cursor: more ? `next:${from + limit}` : '' },
     });
-    const channel = channels.find(({ id }) => id === query.get('channel'));
+    const channel = channels.find(
+      (each) => each.id === query.get('channel') && (!each.is_private || each.is_member),
+    );
     switch (method) {
       case 'auth.test':
         return ok({ url: 'https://acme.slack.example/', team: 'Acme', user_id: 'U0APP' });
       case 'conversations.list': {
         const types = query.get('types')?.split(',') ?? [];
-        const all = channels.filter((each) =>
-          types.includes(each.is_private ? 'private_channel' : 'public_channel'),
+        const isVisible = (each: (typeof channels)[number]) =>
+          (!each.is_private || each.is_member) &&
+          (query.get('exclude_archived') !== 'true' || each.is_archived !== true);
+        const all = channels.filter(
+          (each) => isVisible(each) && types.includes(each.is_private ? 'private_channel' : 'public_channel'),
         );
         return ok({ channels: all.slice(from, from + limit), ...next(from + limit < all.length) });
       }
@@ -162,6 +171,12 @@ export async function startSlack(): Promise<SlackServer> {
     users,
     asked,
     say,
+    archive: (id) => {
+      Object.assign(
+        channels.find((each) => each.id === id)!,
+        { is_archived: true, is_member: false },
+      );
+    },
     fail: (...errors) => {
       failures.push(...errors);
     },
