@@ -2,7 +2,7 @@ import { SourceFailure, type SourceReaders } from '#domain/knowledge/connectors/
 import type { SourceAccess } from '../provider.ts';
 import { JsonApi } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
-import { driveFailure, FileRefused } from './failure.ts';
+import { driveFailure, fileFailure, FileRefused } from './failure.ts';
 import { exportType } from './formats.ts';
 import { toReaders } from './readers.ts';
 import type { GoogleDriveScope } from './scope.ts';
@@ -25,11 +25,15 @@ const maxPermissionPages = 50;
 /** The requests to Google Drive, version 3. */
 export class DriveClient {
   readonly #api: JsonApi;
+  /** For what concerns one file. */
+  readonly #fileApi: JsonApi;
   readonly #scope: GoogleDriveScope;
+  #isConfirmed = false;
 
   constructor(scope: GoogleDriveScope, access: SourceAccess) {
     this.#scope = scope;
     this.#api = new JsonApi(access, { base: scope.api_url, failure: driveFailure });
+    this.#fileApi = new JsonApi(access, { base: scope.api_url, failure: fileFailure });
   }
 
   async startToken(signal: AbortSignal): Promise<string> {
@@ -51,9 +55,11 @@ export class DriveClient {
     return laterPage(true, this.#api.get(`/changes?${query.toString()}`, changes, { signal }));
   }
 
+  /** @throws FileRefused, as all that concerns one file */
   file(id: string, signal: AbortSignal): Promise<DriveFile | null> {
     const query = new URLSearchParams({ fields: plainFields, supportsAllDrives: 'true' });
-    return this.#api.find(`/files/${encodeURIComponent(id)}?${query.toString()}`, file, { signal });
+    const path = `/files/${encodeURIComponent(id)}?${query.toString()}`;
+    return this.#confirmed(this.#fileApi.find(path, file, { signal }), signal);
   }
 
   content({ id, mimeType }: DriveFile, maxBytes: number, signal: AbortSignal) {
@@ -62,7 +68,8 @@ export class DriveClient {
       to === null
         ? `/files/${id}?alt=media&supportsAllDrives=true`
         : `/files/${id}/export?mimeType=${encodeURIComponent(to)}`;
-    return this.#api.bytes(path, { signal, maxBytes, headers: { accept: '*/*' } });
+    const asked = this.#fileApi.bytes(path, { signal, maxBytes, headers: { accept: '*/*' } });
+    return this.#confirmed(asked, signal);
   }
 
   /** Nobody, where the account may not see who they are. */
@@ -84,8 +91,9 @@ export class DriveClient {
         ...(pageToken !== null && { pageToken }),
       });
       try {
-        const asked = this.#api.find(`/files/${id}/permissions?${query.toString()}`, permissions, { signal });
-        const page: Awaited<typeof asked> = await asked;
+        const path = `/files/${id}/permissions?${query.toString()}`;
+        const asked = this.#fileApi.find(path, permissions, { signal });
+        const page: Awaited<typeof asked> = await this.#confirmed(asked, signal);
         found.push(...(page?.permissions ?? []));
         pageToken = page?.nextPageToken ?? null;
       } catch (error) {
@@ -96,6 +104,19 @@ export class DriveClient {
       }
     }
     return toReaders(found, options);
+  }
+
+  /** A file that is refused says nothing of the credential: whether the service accepts it, is asked once. */
+  async #confirmed<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await asked;
+    } catch (error) {
+      if (error instanceof FileRefused && !error.isTooLarge && !this.#isConfirmed) {
+        await this.startToken(signal);
+        this.#isConfirmed = true;
+      }
+      throw error;
+    }
   }
 
   #query(fields: Record<string, string | number | null>, of: 'files' | 'changes'): URLSearchParams {

@@ -74,24 +74,9 @@ class GoogleDriveSource implements Source {
     return this.#everything(place, begun, signal);
   }
 
-  async fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    const found = await this.#client.file(ref, signal);
-    if (found === null || !this.#isListed(found)) {
-      return { kind: 'gone' };
-    }
-    const current = versionOf(found);
-    if (current !== null && current === version) {
-      return { kind: 'unchanged' };
-    }
-    if (Number(found.size ?? 0) > maxBytes) {
-      return { kind: 'skipped', code: 'too_large' };
-    }
+  async fetch(asked: FetchInput, signal: AbortSignal): Promise<Fetched> {
     try {
-      const answer = await this.#client.content(found, maxBytes, signal);
-      const mediaType = exportType(found.mimeType) ?? found.mimeType;
-      return answer === null
-        ? { kind: 'gone' }
-        : { kind: 'content', content: answer.content, mediaType, version: current };
+      return await this.#fetch(asked, signal);
     } catch (error) {
       if (error instanceof TooLong || (error instanceof FileRefused && error.isTooLarge)) {
         return { kind: 'skipped', code: 'too_large' };
@@ -103,9 +88,36 @@ class GoogleDriveSource implements Source {
     }
   }
 
-  async exists(ref: string, signal: AbortSignal): Promise<boolean> {
+  async #fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
     const found = await this.#client.file(ref, signal);
-    return found !== null && this.#isListed(found);
+    if (found === null || !this.#isListed(found)) {
+      return { kind: 'gone' };
+    }
+    const current = versionOf(found);
+    if (current !== null && current === version) {
+      return { kind: 'unchanged' };
+    }
+    if (Number(found.size ?? 0) > maxBytes) {
+      return { kind: 'skipped', code: 'too_large' };
+    }
+    const answer = await this.#client.content(found, maxBytes, signal);
+    const mediaType = exportType(found.mimeType) ?? found.mimeType;
+    return answer === null
+      ? { kind: 'gone' }
+      : { kind: 'content', content: answer.content, mediaType, version: current };
+  }
+
+  async exists(ref: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const found = await this.#client.file(ref, signal);
+      return found !== null && this.#isListed(found);
+    } catch (error) {
+      // It is there, since it is refused: what is gone is not found.
+      if (error instanceof FileRefused) {
+        return true;
+      }
+      throw error;
+    }
   }
 
   #isListed(file: DriveFile): boolean {

@@ -120,11 +120,51 @@ describe('Google Drive', () => {
     ['exportSizeLimitExceeded', 'too_large'],
     ['cannotDownloadFile', 'forbidden_by_source'],
     ['cannotDownloadAbusiveFile', 'forbidden_by_source'],
+    ['domainPolicy', 'forbidden_by_source'],
+    ['downloadQuotaExceeded', 'forbidden_by_source'],
+    ['somethingNew', 'forbidden_by_source'],
   ])('skips a file that is refused with %s as %s', async (refused, code) => {
     server = await startGoogleDrive();
     const { id } = server.add('a', 'x', { mimeType: 'application/vnd.google-apps.document', refused });
     expect(await read(id)).toEqual({ kind: 'skipped', code });
   });
+
+  it('takes a refusal of one file for no refusal of the credential, which is asked for once', async () => {
+    server = await startGoogleDrive();
+    const refused = { refused: 'domainPolicy', isHidden: true, driveId: 'team' };
+    const files = ['a', 'b'].map((name) => server.add(name, 'x', refused));
+    const source = await open({ shared_drive_id: 'team' });
+    const { documents } = await listAll(source);
+    expect(documents.map(({ readers }) => readers)).toEqual([
+      { addresses: [], groups: [] },
+      { addresses: [], groups: [] },
+    ]);
+    server.asked.length = 0;
+    for (const each of documents) {
+      expect(await source.fetch({ ...each, maxBytes: 1_000 }, brief())).toEqual({
+        kind: 'skipped',
+        code: 'forbidden_by_source',
+      });
+    }
+    expect(await source.exists(files[0]!.id, brief())).toBe(true);
+    expect(server.asked.filter((path) => path.endsWith('startPageToken'))).toEqual([]);
+  });
+
+  it.each(['insufficientPermissions', 'accessNotConfigured'])(
+    'says that a credential must be renewed which reads no file: %s',
+    async (reason) => {
+      server = await startGoogleDrive();
+      const { id } = server.add('a', 'x');
+      server.interfere((request, response) => {
+        // A token that may read the names of files alone is accepted elsewhere.
+        if (reason === 'insufficientPermissions' && !request.url!.includes('alt=media')) return false;
+        response.writeHead(403, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ error: { code: 403, errors: [{ domain: 'global', reason }] } }));
+        return true;
+      });
+      await expect(read(id)).rejects.toMatchObject({ name: 'SourceFailure', code: 'auth_failed' });
+    },
+  );
 
   it('reads a shared drive, with permissions that are asked for', async () => {
     server = await startGoogleDrive();

@@ -12,8 +12,9 @@ interface FakeFile {
   trashed: boolean;
   driveId: string | null;
   permissions: object[] | null;
-  /** The reason with which its content is refused. */
+  /** The reason with which its content, or all that is asked of it, is refused. */
   refused: string | null;
+  isHidden: boolean;
 }
 
 export interface GoogleDriveServer extends FakeSource {
@@ -149,6 +150,7 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
     const [, id, part] = /^\/drive\/v3\/files\/([^/]+)(?:\/(export|permissions))?$/.exec(pathname) ?? [];
     const file = files.find((each) => each.id === id);
     if (file === undefined) return failure(404, 'notFound');
+    if (file.isHidden && file.refused !== null) return failure(403, file.refused);
     if (part === 'permissions') {
       if (file.permissions === null) return failure(403, 'insufficientFilePermissions');
       const from = pageToken === null ? 0 : Number(pageToken);
@@ -193,6 +195,7 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
       driveId: null,
       permissions: [anonymous],
       refused: null,
+      isHidden: false,
       ...more,
     };
     files.push(file);
