@@ -2,8 +2,9 @@ import { SourceFailure, type SourceReaders } from '#domain/knowledge/connectors/
 import type { SourceAccess } from '../provider.ts';
 import { JsonApi } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
-import { driveFailure, fileFailure, FileRefused } from './failure.ts';
-import { exportType } from './formats.ts';
+import { driveFailure, fileFailure, FileRefused, isTooLarge } from './failure.ts';
+import { exportTypes } from './formats.ts';
+import { withoutImages } from './images.ts';
 import { toReaders } from './readers.ts';
 import type { GoogleDriveScope } from './scope.ts';
 import {
@@ -21,6 +22,8 @@ import {
 
 const pageSize = 100;
 const maxPermissionPages = 50;
+/** The service exports 10 MB at most. */
+const maxExportBytes = 12_000_000;
 
 /** The requests to Google Drive, version 3. */
 export class DriveClient {
@@ -62,14 +65,32 @@ export class DriveClient {
     return this.#confirmed(this.#fileApi.find(path, file, { signal }), signal);
   }
 
-  content({ id, mimeType }: DriveFile, maxBytes: number, signal: AbortSignal) {
-    const to = exportType(mimeType);
-    const path =
-      to === null
-        ? `/files/${id}?alt=media&supportsAllDrives=true`
-        : `/files/${id}/export?mimeType=${encodeURIComponent(to)}`;
-    const asked = this.#fileApi.bytes(path, { signal, maxBytes, headers: { accept: '*/*' } });
-    return this.#confirmed(asked, signal);
+  /** Its bytes or, of a file without bytes, its text. */
+  async content(
+    { id, mimeType }: DriveFile,
+    maxBytes: number,
+    signal: AbortSignal,
+  ): Promise<{ content: Buffer; mediaType: string } | null> {
+    const types = exportTypes(mimeType);
+    if (types === null) {
+      const answer = await this.#bytes(`/files/${id}?alt=media&supportsAllDrives=true`, maxBytes, signal);
+      return answer === null ? null : { content: answer.content, mediaType: mimeType };
+    }
+    const exported = async (mediaType: string) => {
+      const path = `/files/${id}/export?mimeType=${encodeURIComponent(mediaType)}`;
+      const answer = await this.#bytes(path, Math.min(maxBytes, maxExportBytes), signal);
+      return answer === null ? null : { content: withoutImages(answer.content), mediaType };
+    };
+    const [type, instead] = types;
+    try {
+      return await exported(type);
+    } catch (error) {
+      // Images count for the limit, and text alone has none.
+      if (instead === undefined || !isTooLarge(error)) {
+        throw error;
+      }
+      return exported(instead);
+    }
   }
 
   /** Nobody, where the account may not see who they are. */
@@ -104,6 +125,11 @@ export class DriveClient {
       }
     }
     return toReaders(found, options);
+  }
+
+  #bytes(path: string, maxBytes: number, signal: AbortSignal) {
+    const asked = this.#fileApi.bytes(path, { signal, maxBytes, headers: { accept: '*/*' } });
+    return this.#confirmed(asked, signal);
   }
 
   /** A file that is refused says nothing of the credential: whether the service accepts it, is asked once. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { retryAfterMs } from '../../egress/retry-after.ts';
+import { TooLong } from '../shared/json-api.ts';
 
 const maxPauseMs = 3_600_000;
 /** Limits are counted by the minute. */
@@ -19,6 +20,10 @@ export class FileRefused extends SourceFailure {
     super('auth_failed', 'Google Drive does not give out a file.');
     this.isTooLarge = isTooLarge;
   }
+}
+
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof TooLong || (error instanceof FileRefused && error.isTooLarge);
 }
 
 const errorBody = z.object({

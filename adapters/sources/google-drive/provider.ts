@@ -9,13 +9,12 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
-import { TooLong } from '../shared/json-api.ts';
 import { nextPlace, placeOf, type PagePlace } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { googleDriveConnection } from './connection.ts';
 import { DriveClient } from './drive-client.ts';
-import { FileRefused } from './failure.ts';
-import { exportType, isDocument, versionOf } from './formats.ts';
+import { FileRefused, isTooLarge } from './failure.ts';
+import { isDocument, versionOf } from './formats.ts';
 import { changesSince, readState, toCheckpoint, type ListingState } from './listing-state.ts';
 import { googleDriveScope, isInScope, type GoogleDriveScope } from './scope.ts';
 import type { DriveFile } from './wire.ts';
@@ -78,7 +77,7 @@ class GoogleDriveSource implements Source {
     try {
       return await this.#fetch(asked, signal);
     } catch (error) {
-      if (error instanceof TooLong || (error instanceof FileRefused && error.isTooLarge)) {
+      if (isTooLarge(error)) {
         return { kind: 'skipped', code: 'too_large' };
       }
       if (error instanceof FileRefused) {
@@ -101,10 +100,7 @@ class GoogleDriveSource implements Source {
       return { kind: 'skipped', code: 'too_large' };
     }
     const answer = await this.#client.content(found, maxBytes, signal);
-    const mediaType = exportType(found.mimeType) ?? found.mimeType;
-    return answer === null
-      ? { kind: 'gone' }
-      : { kind: 'content', content: answer.content, mediaType, version: current };
+    return answer === null ? { kind: 'gone' } : { kind: 'content', ...answer, version: current };
   }
 
   async exists(ref: string, signal: AbortSignal): Promise<boolean> {

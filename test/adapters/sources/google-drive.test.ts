@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { driveFailure } from '#adapters/sources/google-drive/failure.ts';
+import { withoutImages } from '#adapters/sources/google-drive/images.ts';
 import { googleDriveProvider } from '#adapters/sources/google-drive/provider.ts';
 import { toReaders } from '#adapters/sources/google-drive/readers.ts';
 import { startGoogleDrive, type GoogleDriveServer } from '../../support/sources/google-drive-server.ts';
@@ -37,7 +38,7 @@ describe('Google Drive', () => {
     expect(documents[0]).toEqual({
       ref: made['text/markdown'].id,
       name: 'Plan',
-      version: '2',
+      version: '2/2',
       byteSize: null,
       mediaType: 'application/vnd.google-apps.document',
       url: `https://drive.example/file/d/${made['text/markdown'].id}/view`,
@@ -46,6 +47,42 @@ describe('Google Drive', () => {
     for (const [mediaType, { id }] of Object.entries(made)) {
       expect(await read(id)).toMatchObject({ kind: 'content', mediaType });
     }
+  });
+
+  it('reads a document with images as its text, also where it is too large with them', async () => {
+    server = await startGoogleDrive();
+    const mimeType = 'application/vnd.google-apps.document';
+    const text = '# Größe\n\n![][image1]\n\nnach ![Ein Plan für 🦊][image2] dem Bild';
+    const plain = server.add('Plan', text, { mimeType, images: [30, 300_000] });
+    const large = server.add('Large', text, { mimeType, images: [8_000_000] });
+    const far = server.add('Far', 'x'.repeat(10_000_001), { mimeType });
+    const contentOf = async (id: string, maxBytes?: number) => {
+      const found = await read(id, maxBytes ?? 30_000_000);
+      return found.kind === 'content' ? [found.mediaType, Buffer.from(found.content).toString()] : found;
+    };
+    expect(await contentOf(plain.id)).toEqual([
+      'text/markdown',
+      '# Größe\n\n\n\nnach Ein Plan für 🦊 dem Bild\n\n\n',
+    ]);
+    expect(await contentOf(large.id)).toEqual(['text/plain', text]);
+    expect(await contentOf(plain.id, 1_000)).toEqual(['text/plain', text]);
+    expect(await contentOf(far.id)).toEqual({ kind: 'skipped', code: 'too_large' });
+    server.asked.length = 0;
+    const sheet = server.add('Sheet', 'x', {
+      mimeType: 'application/vnd.google-apps.spreadsheet',
+      refused: 'exportSizeLimitExceeded',
+    });
+    expect(await contentOf(sheet.id)).toEqual({ kind: 'skipped', code: 'too_large' });
+    expect(server.asked.filter((path) => path.endsWith('export'))).toHaveLength(1);
+  });
+
+  it('reads a document of which an earlier version stored the images once more', async () => {
+    server = await startGoogleDrive();
+    const made = server.add('Plan', 'x', { mimeType: 'application/vnd.google-apps.document' });
+    const asked = { ref: made.id, mediaType: null, maxBytes: 1_000 };
+    const fetchOf = async (version: string) => (await open()).fetch({ ...asked, version }, brief());
+    expect((await fetchOf(`${made.version}`)).kind).toBe('content');
+    expect((await fetchOf(`${made.version}/2`)).kind).toBe('unchanged');
   });
 
   it('cuts a name between characters', async () => {
@@ -312,6 +349,37 @@ describe('Google Drive', () => {
       checkpoint: null,
       pages: 2,
     });
+  });
+});
+
+describe('the text of a document with images', () => {
+  const cut = (text: string) => withoutImages(Buffer.from(text)).toString();
+
+  it('is what people read', () => {
+    expect(cut('a ![b](data:image/svg+xml;base64,PHN2Zz4=) c')).toBe('a ![b]() c');
+    expect(cut('see [image1]: <https://x.example> and data:image/png')).toBe(
+      'see [image1]: <https://x.example> and data:image/png',
+    );
+    const binary = Buffer.from([0xff, 0xfe, 0x00, 0x80]);
+    expect(withoutImages(binary)).toEqual(binary);
+  });
+
+  it('takes time in the order of the length of hostile texts', () => {
+    const image = 'data:image/png;base64,';
+    const parts = [
+      'data:image/',
+      image,
+      `\n[image1]: <${image}`,
+      `[image1]: <${image}A`,
+      '![',
+      '![a][image',
+      'A',
+    ];
+    for (const part of parts) {
+      const began = performance.now();
+      cut(image + part.repeat(Math.floor(12_000_000 / part.length)));
+      expect(performance.now() - began).toBeLessThan(3_000);
+    }
   });
 });
 

@@ -15,6 +15,8 @@ interface FakeFile {
   /** The reason with which its content, or all that is asked of it, is refused. */
   refused: string | null;
   isHidden: boolean;
+  /** Bytes of its images: exports as Markdown have them in base64, others have not. */
+  images: number[];
 }
 
 export interface GoogleDriveServer extends FakeSource {
@@ -33,6 +35,15 @@ export interface GoogleDriveServer extends FakeSource {
 }
 
 const native = 'application/vnd.google-apps.';
+/** The form in which Google exports images of documents. */
+function withImages({ content, images }: FakeFile): Buffer {
+  const defined = images.map((size, at) => {
+    const base64 = Buffer.alloc(size, at).toString('base64');
+    return `[image${at + 1}]: <data:image/png;base64,${base64}>`;
+  });
+  return images.length === 0 ? content : Buffer.from(`${content.toString()}\n\n${defined.join('\n\n')}`);
+}
+
 const anonymous = { id: 'owner', type: 'user', role: 'owner', emailAddress: 'Owner@Example.com' };
 
 /** The parts of Google Drive, version 3, that the provider uses, in their documented form. */
@@ -164,7 +175,9 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
     if (part === 'export') {
       if (!file.mimeType.startsWith(native)) return failure(403, 'fileNotExportable');
       const to = query.get('mimeType') ?? '';
-      return new Response(new Uint8Array(file.content), { headers: { 'content-type': to } });
+      const exported = to === 'text/markdown' ? withImages(file) : file.content;
+      if (exported.byteLength > 10_000_000) return failure(403, 'exportSizeLimitExceeded');
+      return new Response(new Uint8Array(exported), { headers: { 'content-type': to } });
     }
     if (file.mimeType.startsWith(native)) return failure(403, 'fileNotDownloadable');
     return new Response(new Uint8Array(file.content), { headers: { 'content-type': file.mimeType } });
@@ -196,6 +209,7 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
       permissions: [anonymous],
       refused: null,
       isHidden: false,
+      images: [],
       ...more,
     };
     files.push(file);
