@@ -402,7 +402,8 @@ describe('who may read a file', () => {
       ]),
     ).toEqual({
       addresses: ['anna@example.com', 'soon@example.com'],
-      groups: ['staff@example.com', 'domain:example.com'],
+      groups: ['staff@example.com'],
+      domains: ['example.com'],
     });
   });
 
