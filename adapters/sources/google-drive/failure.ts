@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { retryAfterMs } from '../../egress/retry-after.ts';
+import { Forbidden } from '../shared/http-failure.ts';
 import { TooLong } from '../shared/json-api.ts';
 
 const maxPauseMs = 3_600_000;
@@ -13,11 +14,11 @@ const spent = new Set(['dailyLimitExceeded', 'dailyLimitExceededUnreg', 'quotaEx
 const withoutScope = new Set(['insufficientPermissions', 'insufficientScopes']);
 
 /** The service refuses one file, not the credential. */
-export class FileRefused extends SourceFailure {
+export class FileRefused extends Forbidden {
   readonly isTooLarge: boolean;
 
   constructor(isTooLarge: boolean) {
-    super('auth_failed', 'Google Drive does not give out a file.');
+    super('Google Drive does not give out a file.');
     this.isTooLarge = isTooLarge;
   }
 }
