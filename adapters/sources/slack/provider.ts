@@ -26,7 +26,7 @@ import { namedUsers, toMarkdown } from './message-text.ts';
 import { readDocument } from './read-document.ts';
 import { slackScope, type SlackScope } from './scope.ts';
 import { SlackClient } from './slack-client.ts';
-import { beginsThread, dayOf, hasBeenLeft, isSaid, type Channel, type Message } from './wire.ts';
+import { beginsThread, dayOf, hasBeenLeft, isDeleted, isSaid, type Channel, type Message } from './wire.ts';
 
 export const slackProvider = defineProvider<SlackScope>({
   slug: 'slack',
@@ -163,7 +163,9 @@ class SlackSource implements Source {
       }
       day = null;
     };
-    for (const message of messages.filter(isSaid)) {
+    for (const message of messages.filter(
+      (each) => isSaid(each) || (isDeleted(each) && beginsThread(each)),
+    )) {
       if (channel !== undefined && beginsThread(message)) {
         documents.push(threadDocument(channel, message, address));
         continue;
@@ -193,7 +195,8 @@ class SlackSource implements Source {
     }
   }
 
-  async #markdown(ref: string, said: readonly Message[], signal: AbortSignal): Promise<string> {
+  async #markdown(ref: string, found: readonly Message[], signal: AbortSignal): Promise<string> {
+    const said = found.filter((each) => !isDeleted(each));
     const names = new Map<string, string>();
     for (const id of new Set(said.flatMap(namedUsers))) {
       names.set(id, await this.#client.userName(id, signal));

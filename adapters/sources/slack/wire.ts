@@ -56,8 +56,14 @@ export function hasBeenLeft({ is_archived: isArchived, is_member: isMember }: Ch
 const housekeeping = /^(?:channel|group)_(?:join|leave|topic|purpose|name|archive|unarchive)$/;
 
 /** Whether people have written it. A reply that is also shown in the channel belongs to its thread. */
-export function isSaid({ subtype = '' }: Message): boolean {
-  return !housekeeping.test(subtype) && subtype !== 'tombstone' && subtype !== 'thread_broadcast';
+export function isSaid(message: Message): boolean {
+  const { subtype = '' } = message;
+  return !housekeeping.test(subtype) && !isDeleted(message) && subtype !== 'thread_broadcast';
+}
+
+/** Slack leaves something in place of a deleted message for as long as it has replies. */
+export function isDeleted({ subtype }: Message): boolean {
+  return subtype === 'tombstone';
 }
 
 export function beginsThread({ ts: own, thread_ts: thread, reply_count: replies = 0 }: Message): boolean {

@@ -271,14 +271,47 @@ describe('Slack', () => {
     expect(await source.exists(`C0GENERAL/d/${nameOf(today - 9 * daySeconds)}`, brief())).toBe(false);
   });
 
-  it('takes a thread whose first message was deleted as gone', async () => {
+  it('reads the replies of a thread whose first message was deleted, and its text no more', async () => {
+    server = await startSlack();
+    const first = server.say('secret question', { at: today - 9 * daySeconds });
+    first.thread = first.ts;
+    const replies = ['one', 'two'].map((text, at) =>
+      server.say(text, { at: today - 9 * daySeconds + 60 + at, thread: first.ts }),
+    );
+    const ref = `C0GENERAL/t/${first.ts}`;
+    const model = new SourceModel();
+    await model.sync(await open());
+    server.erase(first);
+    await model.sync(await open());
+    expect(model.contents()).toEqual([
+      [
+        `general/${nameOf(today - 9 * daySeconds)} Thread.md`,
+        `# Thread in #general\n\n**Anna**, ${nameOf(today - 9 * daySeconds)} 00:01 UTC\n\none\n\n` +
+          `**Anna**, ${nameOf(today - 9 * daySeconds)} 00:01 UTC\n\ntwo`,
+      ],
+    ]);
+    const { fetched } = model;
+    expect(await (await open()).exists(ref, brief())).toBe(true);
+    await model.sync(await open());
+    expect(model.fetched).toBe(fetched);
+    server.erase(replies[0]!);
+    await model.sync(await open());
+    expect(await read(ref)).not.toContain('one');
+    server.erase(replies[1]!);
+    expect(await (await open()).exists(ref, brief())).toBe(false);
+    expect(await read(ref)).toBe('gone');
+    await model.sync(await open());
+    expect(model.contents()).toEqual([]);
+  });
+
+  it('takes a thread of which nothing but its first message was said, and that deleted, as gone', async () => {
     server = await startSlack();
     await server.put('question', 'answer');
-    const { ts } = server.messages[0]!;
-    Object.assign(server.messages[0]!, { text: 'This message was deleted.', subtype: 'tombstone' });
-    expect((await listAll(await open())).documents).toEqual([]);
-    expect(await (await open()).exists(`C0GENERAL/t/${ts}`, brief())).toBe(false);
-    expect(await read(`C0GENERAL/t/${ts}`)).toBe('gone');
+    const [first, reply] = server.messages;
+    server.erase(first!);
+    reply!.subtype = 'tombstone';
+    expect(await read(`C0GENERAL/t/${first!.ts}`)).toBe('gone');
+    expect(await (await open()).exists(`C0GENERAL/t/${first!.ts}`, brief())).toBe(false);
   });
 
   it('reads long threads over their pages', async () => {

@@ -19,6 +19,8 @@ export interface SlackServer extends FakeSource {
   users: Map<string, string>;
   say(text: string, more?: Partial<FakeMessage> & { at?: number }): FakeMessage;
   asked: string[];
+  /** Of a message with replies a tombstone is left, as long as there are any. */
+  erase(message: FakeMessage): void;
   /** An app leaves a channel that is archived, and cannot be invited again. */
   archive(id: string): void;
   /** The next answers are these errors. */
@@ -171,6 +173,16 @@ export async function startSlack(): Promise<SlackServer> {
     users,
     asked,
     say,
+    erase: (message) => {
+      messages.splice(messages.indexOf(message), 1);
+      const first = messages.find((each) => each.ts === message.thread && each.subtype === 'tombstone');
+      if (repliesTo(message).length > 0) {
+        const left = { text: 'This message was deleted.', user: 'USLACKBOT', editedTs: null };
+        messages.push({ ...message, ...left, subtype: 'tombstone', thread: message.ts });
+      } else if (first !== undefined && repliesTo(first).length === 0) {
+        messages.splice(messages.indexOf(first), 1);
+      }
+    },
     archive: (id) => {
       Object.assign(
         channels.find((each) => each.id === id)!,
