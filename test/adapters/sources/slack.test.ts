@@ -86,7 +86,7 @@ describe('Slack', () => {
     server.say('of today', { at: Math.floor(Date.now() / 1_000) });
     const model = new SourceModel();
     expect((await model.sync(await open())).documents.map(({ ref }) => ref)).toEqual(
-      [...days, today].reverse().map((day) => `C0GENERAL/d/${nameOf(day)}`),
+      [...days, today].toReversed().map((day) => `C0GENERAL/d/${nameOf(day)}`),
     );
     expect(model.copies.size).toBe(251);
   });
