@@ -72,11 +72,28 @@ describe('after the next run', () => {
 
   it('members of groups are those that the source names now', async () => {
     const { cleo, dora } = world.people;
-    world.source.members.set('sales', ['ben@example.com', 'dora@example.com']);
+    world.source.members.set('sales', ['ben@example.com', 'dora@sub.example.com']);
     expect(await isSeen(cleo, '2')).toEqual(new Set([true]));
     expect(await world.sync()).toMatchObject({ status: 'completed', unchanged: 40 });
     expect(await isSeen(cleo, '2')).toEqual(new Set([false]));
     expect(await isSeen(dora, '2')).toEqual(new Set([true]));
+  });
+
+  it('a text without a domain belongs to none', async () => {
+    const { dora } = world.people;
+    const { admin } = world.engine;
+    const address = (email: string) =>
+      admin.query('update principals set email = $2 where id = $1', [dora.principalId, email]);
+    for (const [email, isMember] of [
+      ['example.com', false],
+      ['@example.com', false],
+      ['dora@example.com@evil.example', false],
+      ['"dora@evil.example"@example.com', true],
+    ] as const) {
+      await address(email);
+      expect((await see('list', dora)).includes('8')).toBe(isMember);
+    }
+    await address('dora@sub.example.com');
   });
 
   it('an unchanged document has the readers that the source names now', async () => {

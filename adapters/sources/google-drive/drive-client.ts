@@ -2,8 +2,9 @@ import { SourceFailure, type SourceReaders } from '#domain/knowledge/connectors/
 import type { SourceAccess } from '../provider.ts';
 import { JsonApi } from '../shared/json-api.ts';
 import { laterPage } from '../shared/later-page.ts';
-import { driveFailure, FileRefused } from './failure.ts';
-import { exportType } from './formats.ts';
+import { driveFailure, fileFailure, FileRefused, isTooLarge } from './failure.ts';
+import { exportTypes } from './formats.ts';
+import { withoutImages } from './images.ts';
 import { toReaders } from './readers.ts';
 import type { GoogleDriveScope } from './scope.ts';
 import {
@@ -21,15 +22,21 @@ import {
 
 const pageSize = 100;
 const maxPermissionPages = 50;
+/** The service exports 10 MB at most. */
+const maxExportBytes = 12_000_000;
 
 /** The requests to Google Drive, version 3. */
 export class DriveClient {
   readonly #api: JsonApi;
+  /** For what concerns one file. */
+  readonly #fileApi: JsonApi;
   readonly #scope: GoogleDriveScope;
+  #isConfirmed = false;
 
   constructor(scope: GoogleDriveScope, access: SourceAccess) {
     this.#scope = scope;
     this.#api = new JsonApi(access, { base: scope.api_url, failure: driveFailure });
+    this.#fileApi = new JsonApi(access, { base: scope.api_url, failure: fileFailure });
   }
 
   async startToken(signal: AbortSignal): Promise<string> {
@@ -51,18 +58,39 @@ export class DriveClient {
     return laterPage(true, this.#api.get(`/changes?${query.toString()}`, changes, { signal }));
   }
 
+  /** @throws FileRefused, as all that concerns one file */
   file(id: string, signal: AbortSignal): Promise<DriveFile | null> {
     const query = new URLSearchParams({ fields: plainFields, supportsAllDrives: 'true' });
-    return this.#api.find(`/files/${encodeURIComponent(id)}?${query.toString()}`, file, { signal });
+    const path = `/files/${encodeURIComponent(id)}?${query.toString()}`;
+    return this.#confirmed(this.#fileApi.find(path, file, { signal }), signal);
   }
 
-  content({ id, mimeType }: DriveFile, maxBytes: number, signal: AbortSignal) {
-    const to = exportType(mimeType);
-    const path =
-      to === null
-        ? `/files/${id}?alt=media&supportsAllDrives=true`
-        : `/files/${id}/export?mimeType=${encodeURIComponent(to)}`;
-    return this.#api.bytes(path, { signal, maxBytes, headers: { accept: '*/*' } });
+  /** Its bytes or, of a file without bytes, its text. */
+  async content(
+    { id, mimeType }: DriveFile,
+    maxBytes: number,
+    signal: AbortSignal,
+  ): Promise<{ content: Buffer; mediaType: string } | null> {
+    const types = exportTypes(mimeType);
+    if (types === null) {
+      const answer = await this.#bytes(`/files/${id}?alt=media&supportsAllDrives=true`, maxBytes, signal);
+      return answer === null ? null : { content: answer.content, mediaType: mimeType };
+    }
+    const exported = async (mediaType: string) => {
+      const path = `/files/${id}/export?mimeType=${encodeURIComponent(mediaType)}`;
+      const answer = await this.#bytes(path, Math.min(maxBytes, maxExportBytes), signal);
+      return answer === null ? null : { content: withoutImages(answer.content), mediaType };
+    };
+    const [type, instead] = types;
+    try {
+      return await exported(type);
+    } catch (error) {
+      // Images count for the limit, and text alone has none.
+      if (instead === undefined || !isTooLarge(error)) {
+        throw error;
+      }
+      return exported(instead);
+    }
   }
 
   /** Nobody, where the account may not see who they are. */
@@ -84,8 +112,9 @@ export class DriveClient {
         ...(pageToken !== null && { pageToken }),
       });
       try {
-        const asked = this.#api.find(`/files/${id}/permissions?${query.toString()}`, permissions, { signal });
-        const page: Awaited<typeof asked> = await asked;
+        const path = `/files/${id}/permissions?${query.toString()}`;
+        const asked = this.#fileApi.find(path, permissions, { signal });
+        const page: Awaited<typeof asked> = await this.#confirmed(asked, signal);
         found.push(...(page?.permissions ?? []));
         pageToken = page?.nextPageToken ?? null;
       } catch (error) {
@@ -96,6 +125,24 @@ export class DriveClient {
       }
     }
     return toReaders(found, options);
+  }
+
+  #bytes(path: string, maxBytes: number, signal: AbortSignal) {
+    const asked = this.#fileApi.bytes(path, { signal, maxBytes, headers: { accept: '*/*' } });
+    return this.#confirmed(asked, signal);
+  }
+
+  /** A file that is refused says nothing of the credential: whether the service accepts it, is asked once. */
+  async #confirmed<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await asked;
+    } catch (error) {
+      if (error instanceof FileRefused && !error.isTooLarge && !this.#isConfirmed) {
+        await this.startToken(signal);
+        this.#isConfirmed = true;
+      }
+      throw error;
+    }
   }
 
   #query(fields: Record<string, string | number | null>, of: 'files' | 'changes'): URLSearchParams {

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import {
   SourceFailure,
@@ -10,15 +9,14 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
-import { TooLong } from '../shared/json-api.ts';
 import { nextPlace, placeOf, type PagePlace } from '../shared/page-place.ts';
-import { parseState } from '../shared/stored-text.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { googleDriveConnection } from './connection.ts';
 import { DriveClient } from './drive-client.ts';
-import { FileRefused } from './failure.ts';
-import { exportType, isDocument, versionOf } from './formats.ts';
-import { googleDriveScope, type GoogleDriveScope } from './scope.ts';
+import { FileRefused, isTooLarge } from './failure.ts';
+import { isDocument, versionOf } from './formats.ts';
+import { changesSince, readState, toCheckpoint, type ListingState } from './listing-state.ts';
+import { googleDriveScope, isInScope, type GoogleDriveScope } from './scope.ts';
 import type { DriveFile } from './wire.ts';
 
 export const googleDriveProvider = defineProvider<GoogleDriveScope>({
@@ -35,8 +33,6 @@ export const googleDriveProvider = defineProvider<GoogleDriveScope>({
   open: (scope, access) => new GoogleDriveSource(scope, access),
 });
 
-/** Of a listing of everything: the token from which changes are asked for afterwards, and that of the page. */
-const wholePlace = z.tuple([z.string(), z.string()]);
 /** Files whose permissions are asked for at once. */
 const atOnce = 5;
 
@@ -55,29 +51,33 @@ class GoogleDriveSource implements Source {
 
   async list({ cursor, checkpoint }: ListInput, signal: AbortSignal): Promise<SourcePage> {
     const place = placeOf(cursor);
-    return checkpoint === null ? this.#everything(place, signal) : this.#changes(place, checkpoint, signal);
+    if (place.at !== null) {
+      const state = readState(place.at);
+      return state.start === null
+        ? this.#changes(place, state, signal)
+        : this.#everything(place, { ...state, start: state.start }, signal);
+    }
+    const since = changesSince(checkpoint, this.#scope.relist_hours);
+    if (since !== null) {
+      try {
+        return await this.#changes(place, since, signal);
+      } catch (error) {
+        // No page of this listing is stored yet: it may become a listing of everything.
+        if (!(error instanceof SourceFailure && error.code === 'cursor_expired')) {
+          throw error;
+        }
+      }
+    }
+    // Changes are asked for from before the first page on: nothing that changes meanwhile is missed.
+    const begun = { whole: Date.now(), start: await this.#client.startToken(signal), token: null };
+    return this.#everything(place, begun, signal);
   }
 
-  async fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    const found = await this.#client.file(ref, signal);
-    if (found === null || !isDocument(found)) {
-      return { kind: 'gone' };
-    }
-    const current = versionOf(found);
-    if (current !== null && current === version) {
-      return { kind: 'unchanged' };
-    }
-    if (Number(found.size ?? 0) > maxBytes) {
-      return { kind: 'skipped', code: 'too_large' };
-    }
+  async fetch(asked: FetchInput, signal: AbortSignal): Promise<Fetched> {
     try {
-      const answer = await this.#client.content(found, maxBytes, signal);
-      const mediaType = exportType(found.mimeType) ?? found.mimeType;
-      return answer === null
-        ? { kind: 'gone' }
-        : { kind: 'content', content: answer.content, mediaType, version: current };
+      return await this.#fetch(asked, signal);
     } catch (error) {
-      if (error instanceof TooLong || (error instanceof FileRefused && error.isTooLarge)) {
+      if (isTooLarge(error)) {
         return { kind: 'skipped', code: 'too_large' };
       }
       if (error instanceof FileRefused) {
@@ -87,25 +87,55 @@ class GoogleDriveSource implements Source {
     }
   }
 
-  async exists(ref: string, signal: AbortSignal): Promise<boolean> {
+  async #fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
     const found = await this.#client.file(ref, signal);
-    const { shared_drive_id: drive } = this.#scope;
-    return found !== null && isDocument(found) && (drive === undefined || found.driveId === drive);
+    if (found === null || !this.#isListed(found)) {
+      return { kind: 'gone' };
+    }
+    const current = versionOf(found);
+    if (current !== null && current === version) {
+      return { kind: 'unchanged' };
+    }
+    if (Number(found.size ?? 0) > maxBytes) {
+      return { kind: 'skipped', code: 'too_large' };
+    }
+    const answer = await this.#client.content(found, maxBytes, signal);
+    return answer === null ? { kind: 'gone' } : { kind: 'content', ...answer, version: current };
   }
 
-  /** Changes are asked for from before the first page on: nothing that changes meanwhile is missed. */
-  async #everything(place: PagePlace, signal: AbortSignal): Promise<SourcePage> {
-    const [start, token] =
-      place.at === null ? [await this.#client.startToken(signal), null] : parseState(wholePlace, place.at);
-    const page = await this.#client.files(token, signal);
-    const found = page.files.filter(isDocument);
-    const next = page.nextPageToken === undefined ? null : JSON.stringify([start, page.nextPageToken]);
+  async exists(ref: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const found = await this.#client.file(ref, signal);
+      return found !== null && this.#isListed(found);
+    } catch (error) {
+      // It is there, since it is refused: what is gone is not found.
+      if (error instanceof FileRefused) {
+        return true;
+      }
+      throw error;
+    }
+  }
+
+  #isListed(file: DriveFile): boolean {
+    return isDocument(file) && isInScope(file, this.#scope);
+  }
+
+  async #everything(
+    place: PagePlace,
+    state: ListingState & { start: string },
+    signal: AbortSignal,
+  ): Promise<SourcePage> {
+    const page = await this.#client.files(state.token, signal);
+    const found = page.files.filter((file) => this.#isListed(file));
+    const { nextPageToken: token } = page;
+    const next = token === undefined ? null : JSON.stringify({ ...state, token });
     const { take, ...end } = nextPlace(place, { count: found.length, next, max: this.#scope.max_documents });
     const isCut = end.truncated === true || page.incompleteSearch === true;
+    const { whole, start } = state;
     return {
       documents: await this.#documents(found.slice(0, take), signal),
       gone: [],
-      checkpoint: end.next === null && !isCut ? start : null,
+      checkpoint: end.next === null && !isCut ? toCheckpoint({ whole, token: start }) : null,
       total: null,
       scope: 'everything',
       ...end,
@@ -113,26 +143,33 @@ class GoogleDriveSource implements Source {
     };
   }
 
-  async #changes(place: PagePlace, checkpoint: string, signal: AbortSignal): Promise<SourcePage> {
-    const page = await this.#client.changes(place.at ?? checkpoint, signal);
+  /** @throws SourceFailure `cursor_expired` also where a shared drive itself has changed */
+  async #changes(place: PagePlace, state: ListingState, signal: AbortSignal): Promise<SourcePage> {
+    const page = await this.#client.changes(state.token ?? '', signal);
     // Of several changes of a file the last counts.
     const last = new Map<string, DriveFile | null>();
     for (const { changeType = 'file', fileId, removed, file } of page.changes) {
-      if (changeType === 'file' && fileId !== undefined) {
+      if (changeType !== 'file') {
+        // Its members or their rights, for all its files, of which the log of changes then names none.
+        throw new SourceFailure('cursor_expired', 'A shared drive has changed.');
+      }
+      if (fileId !== undefined) {
         last.delete(fileId);
-        last.set(fileId, removed === true || file === undefined || !isDocument(file) ? null : file);
+        last.set(fileId, removed === true || file === undefined || !this.#isListed(file) ? null : file);
       }
     }
-    const { nextPageToken: next = null, newStartPageToken: start = null } = page;
-    if (next === null && start === null) {
+    const { nextPageToken: token = null, newStartPageToken: start = null } = page;
+    if (token === null && start === null) {
       throw new SourceFailure('source_invalid', 'Google Drive does not say where changes go on.');
     }
     const found = [...last.values()].filter((file) => file !== null);
+    const next = token === null ? null : JSON.stringify({ ...state, token });
     const { take, ...end } = nextPlace(place, { count: found.length, next, max: this.#scope.max_documents });
+    const isComplete = end.next === null && end.truncated !== true && start !== null;
     return {
       documents: await this.#documents(found.slice(0, take), signal),
       gone: [...last].flatMap(([id, file]) => (file === null ? [id] : [])),
-      checkpoint: end.next === null && end.truncated !== true ? start : null,
+      checkpoint: isComplete ? toCheckpoint({ whole: state.whole, token: start }) : null,
       total: null,
       scope: 'changes',
       ...end,

@@ -1,13 +1,14 @@
 import type { SourceReaders } from '#domain/knowledge/connectors/source.ts';
 import type { Permission } from './wire.ts';
 
-/** A domain stands as the group `domain:<name>`, a group as its address. */
+/** A group stands as its address; who its members are, another interface says. */
 export function toReaders(
   permissions: readonly Permission[],
   { linkIsPublic, now }: { linkIsPublic: boolean; now: number },
 ): SourceReaders {
   const addresses = new Set<string>();
   const groups = new Set<string>();
+  const domains = new Set<string>();
   for (const permission of permissions) {
     const { type, emailAddress, domain, allowFileDiscovery, deleted, expirationTime, view } = permission;
     const hasEnded = expirationTime !== undefined && !(Date.parse(expirationTime) > now);
@@ -22,8 +23,12 @@ export function toReaders(
     } else if (type === 'group' && emailAddress !== undefined) {
       groups.add(emailAddress.toLowerCase());
     } else if (type === 'domain' && domain !== undefined && (allowFileDiscovery !== false || linkIsPublic)) {
-      groups.add(`domain:${domain.toLowerCase()}`);
+      domains.add(domain.toLowerCase());
     }
   }
-  return { addresses: [...addresses], groups: [...groups] };
+  return {
+    addresses: [...addresses],
+    groups: [...groups],
+    ...(domains.size > 0 && { domains: [...domains] }),
+  };
 }

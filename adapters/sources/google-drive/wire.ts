@@ -27,13 +27,16 @@ export const file = z.object({
     .optional(),
   trashed: z.boolean().optional(),
   driveId: z.string().optional(),
+  /** Of files of shared drives only. */
+  capabilities: z.object({ canReadDrive: z.boolean().optional() }).optional(),
   webViewLink: z.string().max(4_000).optional(),
   permissions: z.array(permission).max(1_000).optional(),
 });
 export type DriveFile = z.output<typeof file>;
 
 const permissionFields = 'type,emailAddress,domain,allowFileDiscovery,deleted,expirationTime,view';
-export const plainFields = 'id,name,mimeType,version,md5Checksum,size,trashed,driveId,webViewLink';
+export const plainFields =
+  'id,name,mimeType,version,md5Checksum,size,trashed,driveId,capabilities(canReadDrive),webViewLink';
 export const fileFields = (readers: boolean): string =>
   readers ? `${plainFields},permissions(${permissionFields})` : plainFields;
 export const permissionPageFields = `nextPageToken,permissions(${permissionFields})`;

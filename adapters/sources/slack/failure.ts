@@ -65,3 +65,7 @@ const absent = new Set(['thread_not_found', 'message_not_found', 'channel_not_fo
 export function isAbsent(error: unknown): boolean {
   return error instanceof SlackError && absent.has(error.error);
 }
+
+export function isNotInChannel(error: unknown): boolean {
+  return error instanceof SlackError && error.error === 'not_in_channel';
+}

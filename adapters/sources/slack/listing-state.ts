@@ -4,7 +4,11 @@ import { isRecentListing } from '../shared/recent-listing.ts';
 import { parseState, parseStored } from '../shared/stored-text.ts';
 import type { Message } from './wire.ts';
 
+/** Of states and checkpoints: those before the second form are of listings that left out messages. */
+const form = z.literal(2);
+
 const state = z.object({
+  form,
   mode: z.enum(['everything', 'changes']),
   /** Begin of this listing, and of the last complete one, in seconds. */
   began: z.number(),
@@ -12,18 +16,26 @@ const state = z.object({
   /** Begin of the first day that is read. */
   oldest: z.number(),
   channel: z.string(),
-  /** Time of the last message that was read in the channel. */
+  /** Time of the last message that was read in the channel; null: none was. */
   latest: z.string().nullable(),
   /** The day whose messages go on, and the hash and number of those until now. */
   day: z.object({ name: z.string(), hash: z.string(), count: z.number() }).nullable(),
 });
 export type ListingState = z.output<typeof state>;
 
-const checkpointForm = z.object({ began: z.number(), whole: z.number(), channels: z.array(z.string()) });
+const checkpointForm = z.object({
+  form,
+  began: z.number(),
+  whole: z.number(),
+  channels: z.array(z.string()),
+});
 
 const daySeconds = 86_400;
 /** How far a listing of changes goes back, and how long replies of a thread are read for later changes. */
 export const recentSeconds = 7 * daySeconds;
+
+/** How far the clock here may be behind that of Slack. */
+const clockMarginSeconds = 3_600;
 
 export function dayStart(seconds: number): number {
   return Math.floor(seconds / daySeconds) * daySeconds;
@@ -44,6 +56,7 @@ export function beginState(
     channels.every((id) => before.channels.includes(id));
   const first = dayStart(now - scope.history_days * daySeconds);
   return {
+    form: 2,
     mode: isUsable ? 'changes' : 'everything',
     began: now,
     whole: isUsable ? before.whole : now,
@@ -54,8 +67,16 @@ export function beginState(
   };
 }
 
-export function toCheckpoint({ began, whole }: ListingState, channels: readonly string[]): string {
-  return JSON.stringify({ began, whole, channels });
+export function toCheckpoint({ form: own, began, whole }: ListingState, channels: readonly string[]): string {
+  return JSON.stringify({ form: own, began, whole, channels });
+}
+
+/**
+ * The times between which messages are asked for. Both are always given: asked with the earlier time alone, Slack
+ * answers with the messages that are next to it, and not with the newest.
+ */
+export function timesOf({ began, oldest, latest }: ListingState): { oldest: string; latest: string } {
+  return { oldest: oldest.toFixed(6), latest: latest ?? (began + clockMarginSeconds).toFixed(6) };
 }
 
 export function readState(text: string): ListingState {

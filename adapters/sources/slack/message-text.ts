@@ -1,4 +1,4 @@
-import type { Message } from './wire.ts';
+import { isDeleted, type Message } from './wire.ts';
 
 const marked = /<([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g;
 
@@ -48,6 +48,9 @@ export function toMarkdown(
 
 /** The beginning of the first line. */
 export function headline(message: Message): string {
+  if (isDeleted(message)) {
+    return 'Thread';
+  }
   const line = plainText(message.text, new Map()).trimStart().split('\n', 1)[0] ?? '';
   return Array.from(line.slice(0, 400)).slice(0, 120).join('');
 }

@@ -12,11 +12,12 @@ import { nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { slackConnection } from './connection.ts';
 import { dayDocument, dayVersion, threadDocument, threadVersion } from './documents.ts';
-import { isAbsent } from './failure.ts';
+import { isAbsent, isNotInChannel } from './failure.ts';
 import {
   beginState,
   dayStart,
   readState,
+  timesOf,
   toCheckpoint,
   withMessage,
   type ListingState,
@@ -25,7 +26,7 @@ import { namedUsers, toMarkdown } from './message-text.ts';
 import { readDocument } from './read-document.ts';
 import { slackScope, type SlackScope } from './scope.ts';
 import { SlackClient } from './slack-client.ts';
-import { beginsThread, dayOf, isSaid, type Channel, type Message } from './wire.ts';
+import { beginsThread, dayOf, hasBeenLeft, isDeleted, isSaid, type Channel, type Message } from './wire.ts';
 
 export const slackProvider = defineProvider<SlackScope>({
   slug: 'slack',
@@ -41,10 +42,18 @@ export const slackProvider = defineProvider<SlackScope>({
   open: (scope, access) => new SlackSource(scope, access),
 });
 
+/** The channels of the scope. */
+interface Channels {
+  /** Sorted by their ids. */
+  listed: ReadonlyMap<string, Channel>;
+  /** Ids of those that are archived, of which the documents stay. */
+  left: ReadonlySet<string>;
+}
+
 class SlackSource implements Source {
   readonly #scope: SlackScope;
   readonly #client: SlackClient;
-  #channels: Promise<ReadonlyMap<string, Channel>> | null = null;
+  #channels: Promise<Channels> | null = null;
 
   constructor(scope: SlackScope, access: SourceAccess) {
     this.#scope = scope;
@@ -54,13 +63,13 @@ class SlackSource implements Source {
   async check(signal: AbortSignal): Promise<void> {
     await this.#client.authenticate(signal);
     this.#channels = null;
-    await this.#joined(signal);
+    await this.#inScope(signal);
   }
 
   /** A page holds the threads of a hundred messages, and the days that end with one of them. */
   async list({ cursor, checkpoint }: ListInput, signal: AbortSignal): Promise<SourcePage> {
     const place = placeOf(cursor);
-    const channels = await this.#joined(signal);
+    const { listed: channels } = await this.#inScope(signal);
     const ids = [...channels.keys()];
     const state = place.at === null ? beginState(checkpoint, this.#scope, ids) : readState(place.at);
     // A channel may be gone since the page before.
@@ -117,8 +126,9 @@ class SlackSource implements Source {
     const [channel = '', kind = '', at = ''] = ref.split('/');
     const began = kind === 'd' ? Date.parse(at) / 1_000 : Number(at);
     const oldest = dayStart(Date.now() / 1_000 - this.#scope.history_days * 86_400);
-    if (!(await this.#joined(signal)).has(channel) || !(began >= oldest)) {
-      return false;
+    const { listed, left } = await this.#inScope(signal);
+    if (!listed.has(channel) || !(began >= oldest)) {
+      return left.has(channel) && began >= oldest;
     }
     try {
       return (await readDocument(this.#client, ref, Number.POSITIVE_INFINITY, signal)) !== null;
@@ -136,10 +146,15 @@ class SlackSource implements Source {
     documents: ListedDocument[],
     signal: AbortSignal,
   ): Promise<ListingState | null> {
-    const { channel: id, oldest, latest } = state;
+    const { channel: id } = state;
     const channel = channels.get(id);
-    const between = { oldest: oldest.toFixed(6), latest, inclusive: false };
-    const { messages, hasMore } = await this.#client.history(id, between, signal);
+    const following = [...channels.keys()].find((each) => each > id);
+    const behind = following === undefined ? null : { ...state, channel: following, latest: null, day: null };
+    const page = await this.#history(state, signal);
+    if (page === null) {
+      return behind;
+    }
+    const { messages, hasMore } = page;
     const address = `${await this.#client.workspace(signal)}/archives/${id}`;
     let { day } = state;
     const endDay = () => {
@@ -148,7 +163,9 @@ class SlackSource implements Source {
       }
       day = null;
     };
-    for (const message of messages.filter(isSaid)) {
+    for (const message of messages.filter(
+      (each) => isSaid(each) || (isDeleted(each) && beginsThread(each)),
+    )) {
       if (channel !== undefined && beginsThread(message)) {
         documents.push(threadDocument(channel, message, address));
         continue;
@@ -163,22 +180,33 @@ class SlackSource implements Source {
       return { ...state, latest: messages.at(-1)?.ts ?? null, day };
     }
     endDay();
-    const following = [...channels.keys()].find((each) => each > id);
-    return following === undefined ? null : { ...state, channel: following, latest: null, day: null };
+    return behind;
   }
 
-  async #markdown(ref: string, said: readonly Message[], signal: AbortSignal): Promise<string> {
+  /** Null: the channel has been archived meanwhile. */
+  async #history(state: ListingState, signal: AbortSignal) {
+    try {
+      return await this.#client.history(state.channel, { ...timesOf(state), inclusive: false }, signal);
+    } catch (error) {
+      if (isNotInChannel(error) && hasBeenLeft(await this.#client.channel(state.channel, signal))) {
+        return null;
+      }
+      throw error;
+    }
+  }
+
+  async #markdown(ref: string, found: readonly Message[], signal: AbortSignal): Promise<string> {
+    const said = found.filter((each) => !isDeleted(each));
     const names = new Map<string, string>();
     for (const id of new Set(said.flatMap(namedUsers))) {
       names.set(id, await this.#client.userName(id, signal));
     }
     const [id = '', kind, at = ''] = ref.split('/');
-    const channel = (await this.#joined(signal)).get(id)?.name ?? id;
+    const channel = (await this.#inScope(signal)).listed.get(id)?.name ?? id;
     return toMarkdown(kind === 'd' ? `#${channel}, ${at}` : `Thread in #${channel}`, said, names);
   }
 
-  /** The channels of the scope, sorted by their ids. */
-  #joined(signal: AbortSignal): Promise<ReadonlyMap<string, Channel>> {
+  #inScope(signal: AbortSignal): Promise<Channels> {
     this.#channels ??= this.#loadChannels(signal).catch((error: unknown) => {
       this.#channels = null;
       throw error;
@@ -186,13 +214,18 @@ class SlackSource implements Source {
     return this.#channels;
   }
 
-  async #loadChannels(signal: AbortSignal): Promise<ReadonlyMap<string, Channel>> {
-    const found: Channel[] = [];
+  async #loadChannels(signal: AbortSignal): Promise<Channels> {
+    const named: Channel[] = [];
     for (const id of new Set(this.#scope.channels)) {
-      found.push({ ...(await this.#client.channel(id, signal)), id });
+      named.push({ ...(await this.#client.channel(id, signal)), id });
     }
-    const all = this.#scope.channels.length > 0 ? found : await this.#client.joinedChannels(signal);
-    const sorted = all.sort((a, b) => (a.id < b.id ? -1 : 1));
-    return new Map(sorted.map((each) => [each.id, each]));
+    const all = named.length > 0 ? named : await this.#client.publicChannels(signal);
+    const listed = all
+      .filter((each) => !hasBeenLeft(each) && (named.length > 0 || each.is_member === true))
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    return {
+      listed: new Map(listed.map((each) => [each.id, each])),
+      left: new Set(all.filter(hasBeenLeft).map(({ id }) => id)),
+    };
   }
 }

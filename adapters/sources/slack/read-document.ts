@@ -1,9 +1,9 @@
 import type { SlackClient } from './slack-client.ts';
-import { beginsThread, isSaid, type Message } from './wire.ts';
+import { beginsThread, isDeleted, isSaid, type Message } from './wire.ts';
 
 const maxDayPages = 100;
 
-/** What was said in a document, in the order of time; null: nothing is there. */
+/** What was said in a document, in the order of time, also what was deleted of a thread’s beginning; null: nothing is there. */
 export async function readDocument(
   client: SlackClient,
   ref: string,
@@ -14,12 +14,13 @@ export async function readDocument(
   if (kind === 't') {
     const thread = await client.thread(channel, at, maxBytes, signal);
     const [first] = thread ?? [];
-    const isThere = first?.ts === at && isSaid(first) && beginsThread(first);
-    return thread === null
-      ? 'too_large'
-      : isThere
-        ? thread.filter((each) => each.ts === at || isReply(each))
-        : null;
+    if (thread === null) {
+      return 'too_large';
+    }
+    const replies = thread.filter((each) => each.ts !== at && isReply(each));
+    const isThere =
+      first?.ts === at && beginsThread(first) && (isSaid(first) || (isDeleted(first) && replies.length > 0));
+    return isThere ? [first, ...replies] : null;
   }
   const start = Date.parse(at) / 1_000;
   if (!Number.isFinite(start)) {

@@ -46,8 +46,8 @@ export class SlackClient {
     return (await this.#call('conversations.info', { channel: id }, channelInfo, signal)).channel;
   }
 
-  /** Public channels in which the app is a member. */
-  async joinedChannels(signal: AbortSignal): Promise<Channel[]> {
+  /** All of the workspace, with those that are archived. */
+  async publicChannels(signal: AbortSignal): Promise<Channel[]> {
     const found: Channel[] = [];
     let cursor = '';
     for (let pages = 0; pages === 0 || cursor !== ''; pages += 1) {
@@ -56,7 +56,7 @@ export class SlackClient {
       }
       const fields = { types: 'public_channel', limit: channelsAtOnce, cursor };
       const page = await this.#call('conversations.list', fields, channels, signal);
-      found.push(...page.channels.filter((each) => each.is_member === true && each.is_private !== true));
+      found.push(...page.channels.filter((each) => each.is_private !== true));
       cursor = page.response_metadata?.next_cursor ?? '';
     }
     return found;
@@ -65,22 +65,15 @@ export class SlackClient {
   /** Messages between two times, the newest first; both belong to it where `inclusive`. */
   async history(
     channel: string,
-    between: { oldest: string; latest: string | null; inclusive: boolean },
+    between: { oldest: string; latest: string; inclusive: boolean },
     signal: AbortSignal,
   ): Promise<{ messages: Message[]; hasMore: boolean }> {
     const { oldest, latest, inclusive } = between;
-    const fields = {
-      channel,
-      oldest,
-      latest: latest ?? '',
-      inclusive: String(inclusive),
-      limit: messagesAtOnce,
-    };
+    const fields = { channel, oldest, latest, inclusive: String(inclusive), limit: messagesAtOnce };
     const page = await this.#call('conversations.history', fields, messages, signal);
     const last = page.messages.at(-1);
     const hasMore = page.has_more === true;
-    const isStuck =
-      last === undefined || (latest !== null && Number(last.ts) >= Number(latest) && !inclusive);
+    const isStuck = last === undefined || (Number(last.ts) >= Number(latest) && !inclusive);
     if (hasMore && isStuck) {
       throw new SourceFailure('source_invalid', 'The history of a channel does not come to an end.');
     }

@@ -32,6 +32,7 @@ const channel = z.object({
   name: z.string().default(''),
   is_member: z.boolean().optional(),
   is_private: z.boolean().optional(),
+  is_archived: z.boolean().optional(),
 });
 export type Channel = z.output<typeof channel>;
 export const channelInfo = z.object({ channel });
@@ -47,11 +48,22 @@ export const workspace = z.object({ url: z.string().max(1_000) });
 
 export const answer = z.looseObject({ ok: z.boolean(), error: z.string().optional() });
 
+/** Apps leave a channel when it is archived, and cannot be invited again: its messages stay as they were read. */
+export function hasBeenLeft({ is_archived: isArchived, is_member: isMember }: Channel): boolean {
+  return isArchived === true && isMember !== true;
+}
+
 const housekeeping = /^(?:channel|group)_(?:join|leave|topic|purpose|name|archive|unarchive)$/;
 
 /** Whether people have written it. A reply that is also shown in the channel belongs to its thread. */
-export function isSaid({ subtype = '' }: Message): boolean {
-  return !housekeeping.test(subtype) && subtype !== 'tombstone' && subtype !== 'thread_broadcast';
+export function isSaid(message: Message): boolean {
+  const { subtype = '' } = message;
+  return !housekeeping.test(subtype) && !isDeleted(message) && subtype !== 'thread_broadcast';
+}
+
+/** Slack leaves something in place of a deleted message for as long as it has replies. */
+export function isDeleted({ subtype }: Message): boolean {
+  return subtype === 'tombstone';
 }
 
 export function beginsThread({ ts: own, thread_ts: thread, reply_count: replies = 0 }: Message): boolean {

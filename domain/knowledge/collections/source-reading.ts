@@ -15,7 +15,7 @@ export interface SourceReading {
 const maxGroups = 1_000;
 
 /**
- * Everybody, and the address and the groups of a principal at the sources of these collections. Asked by each of the two
+ * Everybody, and the address, its domain and the groups of a principal at the sources of these collections. Asked by each of the two
  * searches, and where their passages are read. @returns null where no collection enforces readers: nothing is asked for
  */
 export async function sourceReading(
@@ -40,7 +40,14 @@ export async function sourceReading(
      order by m.connector_id, m.group_id limit ${maxGroups}`,
     [first.tenantId, address, `{${enforcedIn.join(',')}}`],
   );
-  return { enforcedIn, readers: ['public', `address:${address}`, ...groups.map(({ reader }) => reader)] };
+  const own = ['public', `address:${address}`, ...domainReader(address)];
+  return { enforcedIn, readers: [...own, ...groups.map(({ reader }) => reader)] };
+}
+
+/** Of what stands behind the last @ alone: subdomains are domains of others, and a text without one is of no domain. */
+function domainReader(address: string): string[] {
+  const at = address.lastIndexOf('@');
+  return at > 0 ? [`domain:${address.slice(at + 1)}`] : [];
 }
 
 /**

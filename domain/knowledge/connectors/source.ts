@@ -19,7 +19,14 @@ export interface ListedDocument {
 }
 
 /** Who may read a document at its source: everybody, or these addresses (lower case) and groups. */
-export type SourceReaders = 'public' | { addresses: readonly string[]; groups: readonly string[] };
+export type SourceReaders =
+  | 'public'
+  | {
+      addresses: readonly string[];
+      groups: readonly string[];
+      /** Everybody with an address of exactly such a domain; omitted: none. */
+      domains?: readonly string[];
+    };
 
 export interface SourcePage {
   documents: readonly ListedDocument[];

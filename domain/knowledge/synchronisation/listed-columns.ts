@@ -17,6 +17,7 @@ function readersOf({ id }: Connector, readers: SourceReaders): string[] {
     ? ['public']
     : [
         ...readers.addresses.map((address) => `address:${foldCase(address)}`),
+        ...(readers.domains ?? []).map((domain) => `domain:${foldCase(domain)}`),
         ...readers.groups.map((group) => `group:${id}:${group}`),
       ];
 }

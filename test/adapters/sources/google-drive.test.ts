@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { driveFailure } from '#adapters/sources/google-drive/failure.ts';
+import { withoutImages } from '#adapters/sources/google-drive/images.ts';
 import { googleDriveProvider } from '#adapters/sources/google-drive/provider.ts';
 import { toReaders } from '#adapters/sources/google-drive/readers.ts';
 import { startGoogleDrive, type GoogleDriveServer } from '../../support/sources/google-drive-server.ts';
@@ -37,7 +38,7 @@ describe('Google Drive', () => {
     expect(documents[0]).toEqual({
       ref: made['text/markdown'].id,
       name: 'Plan',
-      version: '2',
+      version: '2/2',
       byteSize: null,
       mediaType: 'application/vnd.google-apps.document',
       url: `https://drive.example/file/d/${made['text/markdown'].id}/view`,
@@ -46,6 +47,42 @@ describe('Google Drive', () => {
     for (const [mediaType, { id }] of Object.entries(made)) {
       expect(await read(id)).toMatchObject({ kind: 'content', mediaType });
     }
+  });
+
+  it('reads a document with images as its text, also where it is too large with them', async () => {
+    server = await startGoogleDrive();
+    const mimeType = 'application/vnd.google-apps.document';
+    const text = '# Größe\n\n![][image1]\n\nnach ![Ein Plan für 🦊][image2] dem Bild';
+    const plain = server.add('Plan', text, { mimeType, images: [30, 300_000] });
+    const large = server.add('Large', text, { mimeType, images: [8_000_000] });
+    const far = server.add('Far', 'x'.repeat(10_000_001), { mimeType });
+    const contentOf = async (id: string, maxBytes?: number) => {
+      const found = await read(id, maxBytes ?? 30_000_000);
+      return found.kind === 'content' ? [found.mediaType, Buffer.from(found.content).toString()] : found;
+    };
+    expect(await contentOf(plain.id)).toEqual([
+      'text/markdown',
+      '# Größe\n\n\n\nnach Ein Plan für 🦊 dem Bild\n\n\n',
+    ]);
+    expect(await contentOf(large.id)).toEqual(['text/plain', text]);
+    expect(await contentOf(plain.id, 1_000)).toEqual(['text/plain', text]);
+    expect(await contentOf(far.id)).toEqual({ kind: 'skipped', code: 'too_large' });
+    server.asked.length = 0;
+    const sheet = server.add('Sheet', 'x', {
+      mimeType: 'application/vnd.google-apps.spreadsheet',
+      refused: 'exportSizeLimitExceeded',
+    });
+    expect(await contentOf(sheet.id)).toEqual({ kind: 'skipped', code: 'too_large' });
+    expect(server.asked.filter((path) => path.endsWith('export'))).toHaveLength(1);
+  });
+
+  it('reads a document of which an earlier version stored the images once more', async () => {
+    server = await startGoogleDrive();
+    const made = server.add('Plan', 'x', { mimeType: 'application/vnd.google-apps.document' });
+    const asked = { ref: made.id, mediaType: null, maxBytes: 1_000 };
+    const fetchOf = async (version: string) => (await open()).fetch({ ...asked, version }, brief());
+    expect((await fetchOf(`${made.version}`)).kind).toBe('content');
+    expect((await fetchOf(`${made.version}/2`)).kind).toBe('unchanged');
   });
 
   it('cuts a name between characters', async () => {
@@ -100,7 +137,7 @@ describe('Google Drive', () => {
     server.expire(status);
     const expired = { name: 'SourceFailure', code: 'cursor_expired' };
     await expect(source.list({ cursor: next, checkpoint: null }, brief())).rejects.toMatchObject(expired);
-    await expect(source.list({ cursor: null, checkpoint }, brief())).rejects.toMatchObject(expired);
+    expect(await listAll(source, checkpoint)).toMatchObject({ scope: 'everything' });
     await expect(source.list({ cursor: 'other', checkpoint: null }, brief())).rejects.toMatchObject(expired);
     expect((await listAll(source)).documents).toHaveLength(150);
   });
@@ -120,11 +157,51 @@ describe('Google Drive', () => {
     ['exportSizeLimitExceeded', 'too_large'],
     ['cannotDownloadFile', 'forbidden_by_source'],
     ['cannotDownloadAbusiveFile', 'forbidden_by_source'],
+    ['domainPolicy', 'forbidden_by_source'],
+    ['downloadQuotaExceeded', 'forbidden_by_source'],
+    ['somethingNew', 'forbidden_by_source'],
   ])('skips a file that is refused with %s as %s', async (refused, code) => {
     server = await startGoogleDrive();
     const { id } = server.add('a', 'x', { mimeType: 'application/vnd.google-apps.document', refused });
     expect(await read(id)).toEqual({ kind: 'skipped', code });
   });
+
+  it('takes a refusal of one file for no refusal of the credential, which is asked for once', async () => {
+    server = await startGoogleDrive();
+    const refused = { refused: 'domainPolicy', isHidden: true, driveId: 'team' };
+    const files = ['a', 'b'].map((name) => server.add(name, 'x', refused));
+    const source = await open({ shared_drive_id: 'team' });
+    const { documents } = await listAll(source);
+    expect(documents.map(({ readers }) => readers)).toEqual([
+      { addresses: [], groups: [] },
+      { addresses: [], groups: [] },
+    ]);
+    server.asked.length = 0;
+    for (const each of documents) {
+      expect(await source.fetch({ ...each, maxBytes: 1_000 }, brief())).toEqual({
+        kind: 'skipped',
+        code: 'forbidden_by_source',
+      });
+    }
+    expect(await source.exists(files[0]!.id, brief())).toBe(true);
+    expect(server.asked.filter((path) => path.endsWith('startPageToken'))).toEqual([]);
+  });
+
+  it.each(['insufficientPermissions', 'accessNotConfigured'])(
+    'says that a credential must be renewed which reads no file: %s',
+    async (reason) => {
+      server = await startGoogleDrive();
+      const { id } = server.add('a', 'x');
+      server.interfere((request, response) => {
+        // A token that may read the names of files alone is accepted elsewhere.
+        if (reason === 'insufficientPermissions' && !request.url!.includes('alt=media')) return false;
+        response.writeHead(403, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ error: { code: 403, errors: [{ domain: 'global', reason }] } }));
+        return true;
+      });
+      await expect(read(id)).rejects.toMatchObject({ name: 'SourceFailure', code: 'auth_failed' });
+    },
+  );
 
   it('reads a shared drive, with permissions that are asked for', async () => {
     server = await startGoogleDrive();
@@ -146,6 +223,99 @@ describe('Google Drive', () => {
       code: 'scope_invalid',
     });
     expect((await listAll(await open({ readers: false }))).documents[0]).not.toHaveProperty('readers');
+  });
+
+  it('reads what is shared with the account, and no shared drive of which it is a member', async () => {
+    server = await startGoogleDrive();
+    server.add('own', 'x');
+    const ofTeam = server.add('of the team', 'x', { driveId: 'team' });
+    const shared = server.add('shared with me', 'x', { driveId: 'other' });
+    const moved = server.add('moved', 'x');
+    const model = new SourceModel();
+    await model.sync(await open());
+    expect(model.contents().map(([name]) => name)).toEqual(['moved', 'own', 'shared with me']);
+    expect(await read(ofTeam.id)).toEqual({ kind: 'gone' });
+    expect(await (await open()).exists(ofTeam.id, brief())).toBe(false);
+    server.touch(ofTeam);
+    await server.put('shared with me', 'changed');
+    server.moveToDrive(moved, 'team');
+    expect(await model.sync(await open())).toMatchObject({ scope: 'changes', gone: [moved.id] });
+    expect(model.contents()).toEqual([
+      ['own', 'x'],
+      ['shared with me', 'changed'],
+    ]);
+    server.drives.add('other');
+    server.changeDrive('other');
+    expect(await model.sync(await open())).toMatchObject({ scope: 'everything' });
+    expect(model.copies.has(shared.id)).toBe(false);
+  });
+
+  it('leaves no file of a shared drive to be read that was stored by a version before', async () => {
+    server = await startGoogleDrive();
+    const { id } = server.add('of the team', 'x', { driveId: 'team' });
+    server.add('own', 'x');
+    const model = new SourceModel();
+    model.copies.set(id, { name: 'of the team', version: '2', text: 'stale' });
+    const began = await fetch(`${server.origin}/drive/v3/changes/startPageToken`, {
+      headers: { authorization: 'Bearer first-token' },
+    });
+    ({ startPageToken: model.checkpoint } = (await began.json()) as { startPageToken: string });
+    const cursor = JSON.stringify([JSON.stringify([model.checkpoint, model.checkpoint]), 1, 1]);
+    await expect((await open()).list({ cursor, checkpoint: null }, brief())).rejects.toMatchObject({
+      code: 'cursor_expired',
+    });
+    expect(await model.sync(await open())).toMatchObject({ scope: 'everything', truncated: false });
+    expect(model.contents()).toEqual([['own', 'x']]);
+  });
+
+  it.each([false, true])(
+    'lists everything when the members of a shared drive change, late: %s',
+    async (late) => {
+      server = await startGoogleDrive();
+      const [anna, ben] = ['anna', 'ben'].map((name) => ({
+        type: 'user',
+        emailAddress: `${name}@example.com`,
+      }));
+      const file = server.add('plan', 'x', { driveId: 'team', permissions: [anna!, ben!] });
+      const source = await open({ shared_drive_id: 'team' });
+      const { checkpoint } = await listAll(source);
+      expect(await listAll(source, checkpoint)).toMatchObject({ scope: 'changes', documents: [] });
+      for (let at = 0; at < (late ? 120 : 0); at += 1) server.add(`n${at}`, 'x', { driveId: 'team' });
+      file.permissions = [anna!];
+      server.changeDrive('team');
+      const listing = late
+        ? await listAll(source, checkpoint).catch(async (error: unknown) => {
+            expect(error).toMatchObject({ code: 'cursor_expired' });
+            return listAll(source);
+          })
+        : await listAll(source, checkpoint);
+      expect(listing).toMatchObject({ scope: 'everything', documents: { length: late ? 121 : 1 } });
+      expect(listing.documents[0]!.readers).toEqual({ addresses: ['anna@example.com'], groups: [] });
+      expect(await listAll(source, listing.checkpoint)).toMatchObject({ scope: 'changes', documents: [] });
+      server.changeDrive('team', true);
+      await expect(listAll(source, listing.checkpoint)).rejects.toMatchObject({ code: 'scope_invalid' });
+    },
+  );
+
+  it('lists everything after the hours of the scope, which are few where readers are read', async () => {
+    server = await startGoogleDrive();
+    const file = server.add('a', 'x', { permissions: [{ type: 'user', emailAddress: 'a@example.com' }] });
+    const model = new SourceModel();
+    await model.sync(await open());
+    file.permissions = [];
+    expect(await model.sync(await open())).toMatchObject({ scope: 'changes', documents: [] });
+    model.checkpoint = model.checkpoint!.replace(/"whole":\d+/, `"whole":${Date.now() - 86_400_001}`);
+    const whole = await model.sync(await open());
+    expect([whole.scope, whole.documents[0]!.readers]).toEqual(['everything', { addresses: [], groups: [] }]);
+    expect(model.fetched).toBe(1);
+    expect(await model.sync(await open())).toMatchObject({ scope: 'changes' });
+    model.checkpoint = model.checkpoint.replace(/"whole":\d+/, `"whole":${Date.now() + 86_400_000}`);
+    expect(await model.sync(await open())).toMatchObject({ scope: 'everything' });
+    expect((await listAll(await open({ relist_hours: 0 }), model.checkpoint)).scope).toBe('everything');
+    expect(googleDriveProvider.scope.safeParse({ relist_hours: 25 }).error?.issues).toMatchObject([
+      { path: ['relist_hours'] },
+    ]);
+    expect(googleDriveProvider.scope.safeParse({ relist_hours: 25, readers: false }).success).toBe(true);
   });
 
   it('counts an incomplete search and a cut listing as truncated', async () => {
@@ -182,6 +352,37 @@ describe('Google Drive', () => {
   });
 });
 
+describe('the text of a document with images', () => {
+  const cut = (text: string) => withoutImages(Buffer.from(text)).toString();
+
+  it('is what people read', () => {
+    expect(cut('a ![b](data:image/svg+xml;base64,PHN2Zz4=) c')).toBe('a ![b]() c');
+    expect(cut('see [image1]: <https://x.example> and data:image/png')).toBe(
+      'see [image1]: <https://x.example> and data:image/png',
+    );
+    const binary = Buffer.from([0xff, 0xfe, 0x00, 0x80]);
+    expect(withoutImages(binary)).toEqual(binary);
+  });
+
+  it('takes time in the order of the length of hostile texts', () => {
+    const image = 'data:image/png;base64,';
+    const parts = [
+      'data:image/',
+      image,
+      `\n[image1]: <${image}`,
+      `[image1]: <${image}A`,
+      '![',
+      '![a][image',
+      'A',
+    ];
+    for (const part of parts) {
+      const began = performance.now();
+      cut(image + part.repeat(Math.floor(12_000_000 / part.length)));
+      expect(performance.now() - began).toBeLessThan(3_000);
+    }
+  });
+});
+
 describe('who may read a file', () => {
   const now = Date.parse('2025-06-01T00:00:00Z');
   const readers = (permissions: Parameters<typeof toReaders>[0], linkIsPublic = false) =>
@@ -201,7 +402,8 @@ describe('who may read a file', () => {
       ]),
     ).toEqual({
       addresses: ['anna@example.com', 'soon@example.com'],
-      groups: ['staff@example.com', 'domain:example.com'],
+      groups: ['staff@example.com'],
+      domains: ['example.com'],
     });
   });
 

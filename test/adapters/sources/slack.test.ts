@@ -79,6 +79,40 @@ describe('Slack', () => {
     expect((await listAll(source)).documents[0]!.version).not.toBe(documents[0]!.version);
   });
 
+  it('reads every message of a channel that has more than a page holds', async () => {
+    server = await startSlack();
+    const days = Array.from({ length: 250 }, (_, at) => today - (250 - at) * daySeconds);
+    for (const day of days) server.say('hello', { at: day });
+    server.say('of today', { at: Math.floor(Date.now() / 1_000) });
+    const model = new SourceModel();
+    expect((await model.sync(await open())).documents.map(({ ref }) => ref)).toEqual(
+      [...days, today].toReversed().map((day) => `C0GENERAL/d/${nameOf(day)}`),
+    );
+    expect(model.copies.size).toBe(251);
+  });
+
+  it('lists everything after a version that read less of a channel', async () => {
+    server = await startSlack();
+    server.say('old', { at: today - 100 * daySeconds });
+    const source = await open({ relist_hours: 24 });
+    const began = Date.now() / 1_000 - 60;
+    const before = JSON.stringify({ began, whole: began, channels: ['C0GENERAL'] });
+    expect(await listAll(source, before)).toMatchObject({ scope: 'everything', documents: { length: 1 } });
+    const halfway = {
+      mode: 'changes',
+      began,
+      whole: began,
+      oldest: 0,
+      channel: 'C1',
+      latest: null,
+      day: null,
+    };
+    const cursor = JSON.stringify([JSON.stringify(halfway), 1, 1]);
+    await expect(source.list({ cursor, checkpoint: before }, brief())).rejects.toMatchObject({
+      code: 'cursor_expired',
+    });
+  });
+
   it('agrees with days after messages were said, edited and deleted', async () => {
     server = await startSlack();
     const model = new SourceModel();
@@ -154,6 +188,78 @@ describe('Slack', () => {
     expect(await (await open()).exists(`C0SECRET/d/${nameOf(today - daySeconds)}`, brief())).toBe(false);
   });
 
+  it.each([
+    ['all', []],
+    ['named', ['C0GENERAL', 'C0OPS']],
+  ])('reads %s channels on when one of them is archived, whose documents stay', async (_, channels) => {
+    server = await startSlack();
+    server.channels.push({ id: 'C0OPS', name: 'ops', is_member: true, is_private: false });
+    const old = server.say('old', { at: today - 30 * daySeconds });
+    server.say('in general', { at: today - 20 * daySeconds });
+    const begun = server.say('begun', { at: today - 25 * daySeconds });
+    begun.thread = begun.ts;
+    server.say('reply', { thread: begun.ts });
+    server.say('in ops', { channel: 'C0OPS', at: today - daySeconds });
+    const model = new SourceModel();
+    const scope = { channels, history_days: 26 };
+    await model.sync(await open({ channels }));
+    expect(model.copies.size).toBe(4);
+    server.archive('C0GENERAL');
+    server.say('more in ops', { channel: 'C0OPS', at: today - 3 * daySeconds });
+    const source = await open(scope);
+    await source.check(brief());
+    expect((await model.sync(source)).documents.map(({ ref }) => ref.split('/')[0])).toEqual([
+      'C0OPS',
+      'C0OPS',
+    ]);
+    // What is older than the days of the scope leaves, as from other channels.
+    expect([...model.copies.keys()].some((ref) => ref.endsWith(nameOf(Number(old.ts))))).toBe(false);
+    expect(model.contents().map(([name]) => name)).toEqual([
+      `general/${nameOf(today - 25 * daySeconds)} begun.md`,
+      `general/${nameOf(today - 20 * daySeconds)}.md`,
+      `ops/${nameOf(today - 3 * daySeconds)}.md`,
+      `ops/${nameOf(today - daySeconds)}.md`,
+    ]);
+    server.channels.splice(0, 1);
+    if (channels.length > 0) {
+      await expect((await open(scope)).check(brief())).rejects.toMatchObject({ code: 'scope_invalid' });
+    } else {
+      await model.sync(await open(scope));
+      expect(model.copies.size).toBe(2);
+    }
+  });
+
+  it('goes on with the next channel when one is archived during a listing', async () => {
+    server = await startSlack();
+    server.channels.push({ id: 'C0OPS', name: 'ops', is_member: true, is_private: false });
+    for (let at = 0; at < 150; at += 1) server.say('hello', { at: today - 9 * daySeconds + at });
+    server.say('in ops', { channel: 'C0OPS', at: today - daySeconds });
+    const source = await open();
+    const first = await source.list({ cursor: null, checkpoint: null }, brief());
+    server.archive('C0GENERAL');
+    const second = await source.list({ cursor: first.next, checkpoint: null }, brief());
+    expect([first.documents, second.documents]).toEqual([[], []]);
+    const last = await source.list({ cursor: second.next, checkpoint: null }, brief());
+    expect(last).toMatchObject({ documents: [{ ref: `C0OPS/d/${nameOf(today - daySeconds)}` }], next: null });
+    server.channels.find(({ id }) => id === 'C0OPS')!.is_member = false;
+    await expect(listAll(source)).rejects.toMatchObject({ code: 'scope_invalid' });
+  });
+
+  it('lists everything when an archived channel is back', async () => {
+    server = await startSlack();
+    server.channels.push({ id: 'C0OPS', name: 'ops', is_member: true, is_private: false });
+    server.archive('C0OPS');
+    const scope = { channels: ['C0GENERAL', 'C0OPS'], relist_hours: 24 };
+    const { checkpoint } = await listAll(await open(scope));
+    expect(await listAll(await open(scope), checkpoint)).toMatchObject({ scope: 'changes' });
+    server.say('old', { channel: 'C0OPS', at: today - 90 * daySeconds });
+    Object.assign(server.channels[1]!, { is_archived: false, is_member: true });
+    expect(await listAll(await open(scope), checkpoint)).toMatchObject({
+      scope: 'everything',
+      documents: { length: 1 },
+    });
+  });
+
   it('reads nothing that is older than the days of the scope', async () => {
     server = await startSlack();
     server.say('old', { at: today - 40 * daySeconds });
@@ -165,14 +271,47 @@ describe('Slack', () => {
     expect(await source.exists(`C0GENERAL/d/${nameOf(today - 9 * daySeconds)}`, brief())).toBe(false);
   });
 
-  it('takes a thread whose first message was deleted as gone', async () => {
+  it('reads the replies of a thread whose first message was deleted, and its text no more', async () => {
+    server = await startSlack();
+    const first = server.say('secret question', { at: today - 9 * daySeconds });
+    first.thread = first.ts;
+    const replies = ['one', 'two'].map((text, at) =>
+      server.say(text, { at: today - 9 * daySeconds + 60 + at, thread: first.ts }),
+    );
+    const ref = `C0GENERAL/t/${first.ts}`;
+    const model = new SourceModel();
+    await model.sync(await open());
+    server.erase(first);
+    await model.sync(await open());
+    expect(model.contents()).toEqual([
+      [
+        `general/${nameOf(today - 9 * daySeconds)} Thread.md`,
+        `# Thread in #general\n\n**Anna**, ${nameOf(today - 9 * daySeconds)} 00:01 UTC\n\none\n\n` +
+          `**Anna**, ${nameOf(today - 9 * daySeconds)} 00:01 UTC\n\ntwo`,
+      ],
+    ]);
+    const { fetched } = model;
+    expect(await (await open()).exists(ref, brief())).toBe(true);
+    await model.sync(await open());
+    expect(model.fetched).toBe(fetched);
+    server.erase(replies[0]!);
+    await model.sync(await open());
+    expect(await read(ref)).not.toContain('one');
+    server.erase(replies[1]!);
+    expect(await (await open()).exists(ref, brief())).toBe(false);
+    expect(await read(ref)).toBe('gone');
+    await model.sync(await open());
+    expect(model.contents()).toEqual([]);
+  });
+
+  it('takes a thread of which nothing but its first message was said, and that deleted, as gone', async () => {
     server = await startSlack();
     await server.put('question', 'answer');
-    const { ts } = server.messages[0]!;
-    Object.assign(server.messages[0]!, { text: 'This message was deleted.', subtype: 'tombstone' });
-    expect((await listAll(await open())).documents).toEqual([]);
-    expect(await (await open()).exists(`C0GENERAL/t/${ts}`, brief())).toBe(false);
-    expect(await read(`C0GENERAL/t/${ts}`)).toBe('gone');
+    const [first, reply] = server.messages;
+    server.erase(first!);
+    reply!.subtype = 'tombstone';
+    expect(await read(`C0GENERAL/t/${first!.ts}`)).toBe('gone');
+    expect(await (await open()).exists(`C0GENERAL/t/${first!.ts}`, brief())).toBe(false);
   });
 
   it('reads long threads over their pages', async () => {

@@ -12,8 +12,11 @@ interface FakeFile {
   trashed: boolean;
   driveId: string | null;
   permissions: object[] | null;
-  /** The reason with which its content is refused. */
+  /** The reason with which its content, or all that is asked of it, is refused. */
   refused: string | null;
+  isHidden: boolean;
+  /** Bytes of its images: exports as Markdown have them in base64, others have not. */
+  images: number[];
 }
 
 export interface GoogleDriveServer extends FakeSource {
@@ -21,18 +24,34 @@ export interface GoogleDriveServer extends FakeSource {
   add(name: string, content: string, more?: Partial<FakeFile>): FakeFile;
   trash(name: string): void;
   touch(file: FakeFile): void;
+  /** Shared drives of which the account is a member. */
+  drives: Set<string>;
+  moveToDrive(file: FakeFile, driveId: string): void;
+  /** Its members, its name or its restrictions were changed; `removed` once the account is no member. */
+  changeDrive(driveId: string, removed?: boolean): void;
   /** Page tokens given until now are refused with this status. */
   expire(status: 400 | 410): void;
   asked: string[];
 }
 
 const native = 'application/vnd.google-apps.';
+/** The form in which Google exports images of documents. */
+function withImages({ content, images }: FakeFile): Buffer {
+  const defined = images.map((size, at) => {
+    const base64 = Buffer.alloc(size, at).toString('base64');
+    return `[image${at + 1}]: <data:image/png;base64,${base64}>`;
+  });
+  return images.length === 0 ? content : Buffer.from(`${content.toString()}\n\n${defined.join('\n\n')}`);
+}
+
 const anonymous = { id: 'owner', type: 'user', role: 'owner', emailAddress: 'Owner@Example.com' };
 
 /** The parts of Google Drive, version 3, that the provider uses, in their documented form. */
 export async function startGoogleDrive(): Promise<GoogleDriveServer> {
   const files: FakeFile[] = [];
-  const log: string[] = [];
+  /** Of the account (null) and of each shared drive. */
+  const log: ({ of: string | null; fileId?: string; driveId?: string; removed?: boolean } | null)[] = [];
+  const drives = new Set(['team']);
   const asked: string[] = [];
   let token = 'first-token';
   let made = 0;
@@ -63,6 +82,8 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
       md5Checksum: createHash('md5').update(file.content).digest('hex'),
     }),
     ...(file.driveId !== null && { driveId: file.driveId }),
+    ...(file.driveId !== null &&
+      fields.includes('capabilities') && { capabilities: { canReadDrive: drives.has(file.driveId) } }),
     // Not populated for items of shared drives.
     ...(fields.includes('permissions') &&
       file.driveId === null &&
@@ -78,6 +99,8 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
     }
   };
 
+  /** Changes in a shared drive are in its own log, and in that of an account which is no member. */
+  const logOf = ({ driveId }: FakeFile) => (driveId !== null && drives.has(driveId) ? driveId : null);
   const answer = (request: Request): Response => {
     const { pathname, searchParams: query } = new URL(request.url);
     asked.push(pathname);
@@ -85,8 +108,12 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
     const size = Number(query.get('pageSize') ?? 100);
     const fields = query.get('fields') ?? '';
     const drive = query.get('driveId');
-    if (drive !== null && drive !== 'team') return failure(404, 'notFound');
-    const within = (file: FakeFile) => drive === null || file.driveId === drive;
+    if (drive !== null && !drives.has(drive)) return failure(404, 'notFound');
+    const isOfAll = query.get('includeItemsFromAllDrives') === 'true';
+    if (drive !== null && !isOfAll) return failure(400, 'invalid');
+    // Of shared drives the account sees what it has opened, and what is shared with it.
+    const within = (file: FakeFile) =>
+      drive === null ? file.driveId === null || isOfAll : file.driveId === drive;
     const pageToken = query.get('pageToken');
     switch (pathname) {
       case '/drive/v3/changes/startPageToken':
@@ -110,21 +137,20 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
         const from = placeOf(pageToken ?? '');
         if (from === null) return failure(expiredStatus, 'invalid');
         const end = Math.min(from + size, log.length);
-        const changes = log
-          .slice(from, end)
-          .filter(Boolean)
-          .map((fileId) => {
-            const file = files.find(({ id }) => id === fileId);
-            const base = {
-              kind: 'drive#change',
-              changeType: 'file',
-              time: '2025-01-01T00:00:00.000Z',
-              fileId,
-            };
-            return file === undefined || !within(file)
-              ? { ...base, removed: true }
-              : { ...base, removed: false, file: shown(file, fields) };
-          });
+        const time = '2025-01-01T00:00:00.000Z';
+        const changes = log.slice(from, end).flatMap((entry): object[] => {
+          if (entry === null || entry.of !== drive) return [];
+          const { fileId, driveId, removed = false } = entry;
+          if (fileId === undefined) {
+            const base = { kind: 'drive#change', changeType: 'drive', type: 'drive', time, driveId };
+            return [{ ...base, removed, ...(!removed && { drive: { id: driveId, name: 'Team' } }) }];
+          }
+          const file = files.find(({ id }) => id === fileId);
+          const base = { kind: 'drive#change', changeType: 'file', time, fileId };
+          return file === undefined || logOf(file) !== drive
+            ? [{ ...base, removed: true }]
+            : [{ ...base, removed: false, file: shown(file, fields) }];
+        });
         return Response.json({
           kind: 'drive#changeList',
           changes,
@@ -135,6 +161,7 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
     const [, id, part] = /^\/drive\/v3\/files\/([^/]+)(?:\/(export|permissions))?$/.exec(pathname) ?? [];
     const file = files.find((each) => each.id === id);
     if (file === undefined) return failure(404, 'notFound');
+    if (file.isHidden && file.refused !== null) return failure(403, file.refused);
     if (part === 'permissions') {
       if (file.permissions === null) return failure(403, 'insufficientFilePermissions');
       const from = pageToken === null ? 0 : Number(pageToken);
@@ -148,7 +175,9 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
     if (part === 'export') {
       if (!file.mimeType.startsWith(native)) return failure(403, 'fileNotExportable');
       const to = query.get('mimeType') ?? '';
-      return new Response(new Uint8Array(file.content), { headers: { 'content-type': to } });
+      const exported = to === 'text/markdown' ? withImages(file) : file.content;
+      if (exported.byteLength > 10_000_000) return failure(403, 'exportSizeLimitExceeded');
+      return new Response(new Uint8Array(exported), { headers: { 'content-type': to } });
     }
     if (file.mimeType.startsWith(native)) return failure(403, 'fileNotDownloadable');
     return new Response(new Uint8Array(file.content), { headers: { 'content-type': file.mimeType } });
@@ -159,10 +188,13 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
   const touch = (file: FakeFile) => {
     made += 1;
     file.version += 1;
-    const before = log.indexOf(file.id);
-    // A file stands in the log once; a place that was given keeps its number.
-    if (before !== -1) log[before] = '';
-    log.push(file.id);
+    note(file.id, logOf(file));
+  };
+  const note = (fileId: string, of: string | null) => {
+    const before = log.findIndex((entry) => entry?.fileId === fileId && entry.of === of);
+    // A file stands in a log once; a place that was given keeps its number.
+    if (before !== -1) log[before] = null;
+    log.push({ of, fileId });
   };
   const add = (name: string, content: string, more: Partial<FakeFile> = {}): FakeFile => {
     made += 1;
@@ -176,6 +208,8 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
       driveId: null,
       permissions: [anonymous],
       refused: null,
+      isHidden: false,
+      images: [],
       ...more,
     };
     files.push(file);
@@ -193,6 +227,16 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
     asked,
     add,
     touch,
+    drives,
+    moveToDrive: (file, driveId) => {
+      note(file.id, logOf(file));
+      file.driveId = driveId;
+      touch(file);
+    },
+    changeDrive: (driveId, removed = false) => {
+      if (removed) drives.delete(driveId);
+      for (const of of [driveId, null]) log.push({ of, driveId, removed });
+    },
     trash: (name) => {
       const file = current(name);
       if (file !== undefined) {

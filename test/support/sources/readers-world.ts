@@ -22,7 +22,17 @@ export interface Person {
   reads: ReadonlySet<ReadersKind>;
 }
 
-export const readersKinds = ['public', 'ada', 'sales', 'board', 'both', 'nobody', 'unknown', 'none'] as const;
+export const readersKinds = [
+  'public',
+  'ada',
+  'sales',
+  'none',
+  'board',
+  'both',
+  'nobody',
+  'unknown',
+  'domain',
+] as const;
 export type ReadersKind = (typeof readersKinds)[number];
 
 /** Ids of groups are any text. */
@@ -37,6 +47,7 @@ const readersOfKind: Readonly<Record<ReadersKind, SourceReaders | undefined>> = 
   nobody: { addresses: [], groups: [] },
   unknown: { addresses: [], groups: ['formers'] },
   none: undefined,
+  domain: { addresses: [], groups: [], domains: ['Example.COM'] },
 };
 
 /** Forty documents of one source with every kind of readers, and five principals who ask for them. */
@@ -106,10 +117,10 @@ export async function openReadersWorld(): Promise<ReadersWorld> {
     return { ...member, reads: new Set<ReadersKind>(['public', 'none', ...reads]) };
   };
   const people = {
-    ada: await person(['ada', 'both'], 'Ada@Example.com'),
-    ben: await person(['sales', 'both'], 'ben@example.com'),
-    cleo: await person(['sales', 'board', 'both'], 'cleo@example.com'),
-    dora: await person([], 'dora@example.com'),
+    ada: await person(['ada', 'both', 'domain'], 'Ada@Example.com'),
+    ben: await person(['sales', 'both', 'domain'], 'ben@example.com'),
+    cleo: await person(['sales', 'board', 'both', 'domain'], 'cleo@example.com'),
+    dora: await person([], 'dora@sub.example.com'),
     bot: await person([], 'ada@example.com', 'service_account'),
   };
   source.members.set('sales', ['ben@example.com', 'CLEO@example.com']);

@@ -15,10 +15,14 @@ interface FakeMessage {
 
 export interface SlackServer extends FakeSource {
   messages: FakeMessage[];
-  channels: { id: string; name: string; is_member: boolean; is_private: boolean }[];
+  channels: { id: string; name: string; is_member: boolean; is_private: boolean; is_archived?: boolean }[];
   users: Map<string, string>;
   say(text: string, more?: Partial<FakeMessage> & { at?: number }): FakeMessage;
   asked: string[];
+  /** Of a message with replies a tombstone is left, as long as there are any. */
+  erase(message: FakeMessage): void;
+  /** An app leaves a channel that is archived, and cannot be invited again. */
+  archive(id: string): void;
   /** The next answers are these errors. */
   fail(...errors: string[]): void;
 }
@@ -26,7 +30,9 @@ export interface SlackServer extends FakeSource {
 /** The methods of Slack that the provider calls, in their documented form. */
 export async function startSlack(): Promise<SlackServer> {
   const messages: FakeMessage[] = [];
-  const channels = [{ id: 'C0GENERAL', name: 'general', is_member: true, is_private: false }];
+  const channels: SlackServer['channels'] = [
+    { id: 'C0GENERAL', name: 'general', is_member: true, is_private: false },
+  ];
   const users = new Map([['U0ANNA', 'Anna']]);
   const asked: string[] = [];
   const failures: string[] = [];
@@ -72,14 +78,19 @@ export async function startSlack(): Promise<SlackServer> {
     const next = (more: boolean) => ({
       response_metadata: { next_cursor: more ? `next:${from + limit}` : '' },
     });
-    const channel = channels.find(({ id }) => id === query.get('channel'));
+    const channel = channels.find(
+      (each) => each.id === query.get('channel') && (!each.is_private || each.is_member),
+    );
     switch (method) {
       case 'auth.test':
         return ok({ url: 'https://acme.slack.example/', team: 'Acme', user_id: 'U0APP' });
       case 'conversations.list': {
         const types = query.get('types')?.split(',') ?? [];
-        const all = channels.filter((each) =>
-          types.includes(each.is_private ? 'private_channel' : 'public_channel'),
+        const isVisible = (each: (typeof channels)[number]) =>
+          (!each.is_private || each.is_member) &&
+          (query.get('exclude_archived') !== 'true' || each.is_archived !== true);
+        const all = channels.filter(
+          (each) => isVisible(each) && types.includes(each.is_private ? 'private_channel' : 'public_channel'),
         );
         return ok({ channels: all.slice(from, from + limit), ...next(from + limit < all.length) });
       }
@@ -96,7 +107,7 @@ export async function startSlack(): Promise<SlackServer> {
     if (!channel.is_member) return no('not_in_channel');
     const within = messages.filter((each) => each.channel === channel.id);
     if (method === 'conversations.history') {
-      const [oldest, latest] = [Number(query.get('oldest') ?? 0), Number(query.get('latest') ?? Date.now())];
+      const [oldest, latest] = [Number(query.get('oldest') ?? 0), Number(query.get('latest') ?? Infinity)];
       const isInclusive = query.get('inclusive') === 'true';
       const all = within
         .filter(({ ts, thread, subtype }) => {
@@ -105,8 +116,10 @@ export async function startSlack(): Promise<SlackServer> {
           return isBetween && (thread === null || thread === ts || subtype === 'thread_broadcast');
         })
         .sort((a, b) => Number(b.ts) - Number(a.ts));
+      // With `oldest` alone, Slack answers with the messages that are next to it; also these come newest first.
+      const isForward = query.has('oldest') && !query.has('latest');
       return ok({
-        messages: all.slice(0, limit).map(shown),
+        messages: (isForward ? all.slice(-limit) : all.slice(0, limit)).map(shown),
         has_more: all.length > limit,
         ...next(all.length > limit),
       });
@@ -160,6 +173,22 @@ export async function startSlack(): Promise<SlackServer> {
     users,
     asked,
     say,
+    erase: (message) => {
+      messages.splice(messages.indexOf(message), 1);
+      const first = messages.find((each) => each.ts === message.thread && each.subtype === 'tombstone');
+      if (repliesTo(message).length > 0) {
+        const left = { text: 'This message was deleted.', user: 'USLACKBOT', editedTs: null };
+        messages.push({ ...message, ...left, subtype: 'tombstone', thread: message.ts });
+      } else if (first !== undefined && repliesTo(first).length === 0) {
+        messages.splice(messages.indexOf(first), 1);
+      }
+    },
+    archive: (id) => {
+      Object.assign(
+        channels.find((each) => each.id === id)!,
+        { is_archived: true, is_member: false },
+      );
+    },
     fail: (...errors) => {
       failures.push(...errors);
     },
