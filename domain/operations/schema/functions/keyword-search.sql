@@ -115,8 +115,8 @@ begin
       select tsv from chunks
       where tenant_id = new.tenant_id and document_id = p.id and generation = p.generation and position = p.position
       limit 1) c)
-  select new.tenant_id, new.id, w.lexeme, round(count(*) * s.step)
-  from words w cross join size s group by w.lexeme, s.step having count(*) >= 4;
+  select new.tenant_id, new.id, w.lexeme, round(count(*) * (select step from size))
+  from words w group by w.lexeme having count(*) >= 4;
   update collections c set lexeme_chunks = c.chunk_count where c.tenant_id = new.tenant_id and c.id = new.id;
   return null;
 end $$;
