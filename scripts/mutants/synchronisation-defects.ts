@@ -53,6 +53,16 @@ export const synchronisationDefects: readonly Defect[] = [
     caughtBy: 'one look-up for each passage of it',
   },
   {
+    name: 'candidates of a search planned for a tenant without statistics',
+    file: 'domain/operations/schema/functions/keyword-search.sql',
+    replace: [
+      ['d.tenant_id = (select $3) and', 'd.tenant_id = $3 and'],
+      ['any (array(select unnest($4)))', 'any ($4)'],
+    ],
+    test: unknownTenant,
+    caughtBy: 'without comparing each with each',
+  },
+  {
     name: 'documents of connectors that take no turn',
     file: 'activities/connectors/fetch-document.ts',
     replace: [['  await work.deps.bulk.take(open.tenantId, signal);\n', '']],

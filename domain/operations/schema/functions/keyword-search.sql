@@ -18,7 +18,8 @@ $$;
 -- taken together, since a passage says little about its subject that its document has named before. p_df says how many
 -- of p_total passages contain a word; null for a word whose passages all are candidates: they are counted. Of the
 -- collections p_enforced only documents are ranked that have one of p_readers, or no readers at their source; null: none
--- is such, and the statement has no condition for it.
+-- is such, and the statement has no condition for it. Tenant and collections stand in sub-selects, so that the planner
+-- does not see them: where its statistics do not know them it would expect one candidate, and compare each with each.
 create or replace function app.rank_readable_passages(
   p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[],
   p_enforced uuid[], p_readers text[], p_limit integer)
@@ -55,8 +56,8 @@ begin
       where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1),
     candidates as materialized (
       select f.document_id, f.generation, f.position, f.size, %2$s
-      from found f join public.documents d on d.tenant_id = $3 and d.id = f.document_id and d.generation = f.generation
-      where d.collection_id = any($4) and ($5 is null or f.document_id in (select unnest($5))) %12$s),
+      from found f join public.documents d on d.tenant_id = (select $3) and d.id = f.document_id and d.generation = f.generation
+      where d.collection_id = any (array(select unnest($4))) and ($5 is null or f.document_id in (select unnest($5))) %12$s),
     texts as materialized (select c.document_id, sum(c.size) as size, %4$s from candidates c group by c.document_id),
     counted as materialized (
       select array[%3$s] as n, avg(size) as size, (select avg(t.size) from texts t) as text_size from candidates),

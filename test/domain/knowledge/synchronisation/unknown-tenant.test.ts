@@ -4,6 +4,7 @@ import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
 import { knownDocuments, type KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
 import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
 import { storeBatch } from '#domain/knowledge/synchronisation/store-batch.ts';
+import { matchKeywords } from '#domain/knowledge/search/match-keywords.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 import { ConnectorSpace, testProviders } from '#test/support/sources/connector-space.ts';
 import { MemorySource, memoryProvider } from '#test/support/sources/memory-source.ts';
@@ -188,5 +189,25 @@ describe('a run of a tenant that the statistics of PostgreSQL do not know', () =
     }
     const { rows } = await admin.query<{ n: string }>('select count(*)::int4 as n from lexeme_stats');
     expect(rows).toEqual([{ n: 0 }]);
+  });
+});
+
+describe('a search of a tenant that the statistics of PostgreSQL do not know', () => {
+  it('ranks the passages with a word without comparing each with each', async () => {
+    const { tenantId, collectionId } = later;
+    // In every passage: a comparison of each with each takes a minute, and is cancelled before.
+    const hits = await later.inTenant((em) =>
+      matchKeywords(em, {
+        tenantId,
+        collectionIds: [collectionId],
+        config: 'english',
+        question: 'word',
+        passages: 20_000,
+        filter: {},
+        reading: null,
+        limit: 20,
+      }),
+    );
+    expect(hits).toHaveLength(20);
   });
 });
