@@ -89,7 +89,7 @@ const listed = (n: number) => ({
 
 const read = (n: number, text = `word${n}`) => ({
   content: Buffer.from(text),
-  contentHash: `${text}`.padEnd(64, '0'),
+  contentHash: text.padEnd(64, '0'),
   mediaType: 'text/plain' as const,
   chunks: [{ heading: null, text, start: 0, end: text.length, page: null, anchor: null }],
 });
