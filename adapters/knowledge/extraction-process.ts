@@ -18,7 +18,7 @@ const maxChunks = 100_000;
 
 endWithParent();
 process.on('message', (request: ExtractionRequest) => {
-  void (request.content === null ? receive(request.byteLength) : Promise.resolve(request.content))
+  void (request.content === null ? receive(request.byteLength) : Promise.resolve(ownCopy(request.content)))
     .then((content) => extract({ ...request, content }))
     .catch((error: unknown) => send({ kind: 'failed', code: faultOf(error) }));
 });
@@ -53,6 +53,11 @@ function cut<T extends { length: number; slice(from: number, to: number): T }>(
   return Array.from({ length: Math.ceil(whole.length / length) }, (_, n) =>
     whole.slice(n * length, (n + 1) * length),
   );
+}
+
+/** Bytes of a message begin at any address, and readers of formats may expect them to begin at an even one. */
+function ownCopy(content: Uint8Array): Uint8Array {
+  return Buffer.from(Uint8Array.from(content).buffer);
 }
 
 /** The next bytes of standard input. */
