@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { endWithParent } from '#adapters/process/end-with-parent.ts';
 import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
 import { ExtractionFailure, type ExtractionFault } from '#domain/knowledge/ingestion/document-extractor.ts';
-import type { ExtractionMessage, ExtractionRequest } from './extraction-messages.ts';
+import type { DocumentPart, ExtractionMessage, ExtractionRequest } from './extraction-messages.ts';
 import { readDocument } from './formats/read-document.ts';
 
 // Messages of libraries may quote the document, so they must not reach the logs.
@@ -11,12 +11,14 @@ globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done)
 
 const textPart = 200_000;
 const listPart = 1_000;
+/** More of them together would hold the parent for long. */
+const partsAtOnce = 4;
 /** A document of the maximum length has about 25,000 passages, unless nearly all of it is headings. */
 const maxChunks = 100_000;
 
 endWithParent();
 process.on('message', (request: ExtractionRequest) => {
-  void receive(request.byteLength)
+  void (request.content === null ? receive(request.byteLength) : Promise.resolve(ownCopy(request.content)))
     .then((content) => extract({ ...request, content }))
     .catch((error: unknown) => send({ kind: 'failed', code: faultOf(error) }));
 });
@@ -27,17 +29,35 @@ async function extract(source: ExtractionRequest & { content: Uint8Array }): Pro
   if (chunks.length > maxChunks || sections.length > maxChunks) {
     throw new ExtractionFailure('too_large');
   }
-  for (let at = 0; at < text.length; at += textPart) {
-    await send({ kind: 'text', text: text.slice(at, at + textPart) });
+  const ranges = chunks.map(({ text: _text, ...range }) => range);
+  const parts: DocumentPart[] = [
+    ...cut(text, textPart).map((part) => ({ kind: 'text' as const, text: part })),
+    ...cut(sections, listPart).map((part) => ({ kind: 'sections' as const, sections: part })),
+    ...cut(ranges, listPart).map((part) => ({ kind: 'chunks' as const, chunks: part })),
+    { kind: 'done', mediaType },
+  ];
+  if (parts.length <= partsAtOnce) {
+    await send({ kind: 'parts', parts });
+    return;
   }
-  for (let at = 0; at < sections.length; at += listPart) {
-    await send({ kind: 'sections', sections: sections.slice(at, at + listPart) });
+  for (const part of parts) {
+    await send(part);
   }
-  for (let at = 0; at < chunks.length; at += listPart) {
-    const ranges = chunks.slice(at, at + listPart).map(({ text: _text, ...range }) => range);
-    await send({ kind: 'chunks', chunks: ranges });
-  }
-  await send({ kind: 'done', mediaType });
+}
+
+/** Parts of this length, in their order. */
+function cut<T extends { length: number; slice(from: number, to: number): T }>(
+  whole: T,
+  length: number,
+): T[] {
+  return Array.from({ length: Math.ceil(whole.length / length) }, (_, n) =>
+    whole.slice(n * length, (n + 1) * length),
+  );
+}
+
+/** Bytes of a message begin at any address, and readers of formats may expect them to begin at an even one. */
+function ownCopy(content: Uint8Array): Uint8Array {
+  return Buffer.from(Uint8Array.from(content).buffer);
 }
 
 /** The next bytes of standard input. */

@@ -28,6 +28,9 @@ const defaults: ChildPoolLimits = {
   waitMs: 60_000,
 };
 
+/** Of a document that is sent with its request; the bytes of a larger one follow in parts. */
+const maxInlineBytes = 16_384;
+
 /** Extracts documents of all formats in processes of their own; of HTML the main content, as markdown. */
 export function createTextExtractor(limits: Partial<ChildPoolLimits> = {}): DocumentExtractor {
   const pool = new ChildPool(new URL('./extraction-process.ts', import.meta.url), { ...defaults, ...limits });
@@ -61,30 +64,34 @@ function taskOf({
   const chunks: Chunk[] = [];
   let text: string | null = null;
   const whole = () => (text ??= parts.join(''));
+  const receive = (message: ExtractionMessage): { result: ExtractedDocument | ExtractionFailure } | null => {
+    switch (message.kind) {
+      case 'parts':
+        return message.parts.reduce<ReturnType<typeof receive>>((_, part) => receive(part), null);
+      case 'text':
+        parts.push(message.text);
+        return null;
+      case 'sections':
+        sections.push(...message.sections);
+        return null;
+      case 'chunks':
+        for (const range of message.chunks) {
+          chunks.push({ ...range, text: whole().slice(range.start, range.end) });
+        }
+        return null;
+      case 'done':
+        return { result: { mediaType: message.mediaType, text: whole(), sections, chunks } };
+      case 'failed':
+        return { result: new ExtractionFailure(message.code) };
+      default:
+        return assertNever(message);
+    }
+  };
+  const isSmall = content.byteLength <= maxInlineBytes;
   return {
-    request: { mediaType, byteLength: content.byteLength },
-    bytes: content,
-    receive(message) {
-      switch (message.kind) {
-        case 'text':
-          parts.push(message.text);
-          return null;
-        case 'sections':
-          sections.push(...message.sections);
-          return null;
-        case 'chunks':
-          for (const range of message.chunks) {
-            chunks.push({ ...range, text: whole().slice(range.start, range.end) });
-          }
-          return null;
-        case 'done':
-          return { result: { mediaType: message.mediaType, text: whole(), sections, chunks } };
-        case 'failed':
-          return { result: new ExtractionFailure(message.code) };
-        default:
-          return assertNever(message);
-      }
-    },
+    request: { mediaType, byteLength: content.byteLength, content: isSmall ? content : null },
+    bytes: isSmall ? new Uint8Array() : content,
+    receive,
   };
 }
 

@@ -2,6 +2,7 @@ import type { Defect } from './defect.ts';
 
 const pages = 'test/activities/connectors/fetch-pages.test.ts';
 const watches = 'test/activities/connectors/watch-source.test.ts';
+const unknownTenant = 'test/domain/knowledge/synchronisation/unknown-tenant.test.ts';
 const marks = 'domain/knowledge/synchronisation/mark-seen.ts';
 
 /** In what a run stores of the documents that its source lists. */
@@ -26,9 +27,40 @@ export const synchronisationDefects: readonly Defect[] = [
   {
     name: 'foreign keys checked by plans of empty tables',
     file: 'domain/knowledge/synchronisation/store-documents.ts',
-    replace: [["  await em.execute('discard plans');\n", '']],
+    replace: [["'discard plans; ", "'"]],
     test: pages,
     caughtBy: 'by their key in a database that was empty before',
+  },
+  {
+    name: 'foreign keys checked by plans for a tenant without statistics',
+    file: 'domain/knowledge/synchronisation/store-documents.ts',
+    replace: [["; set local plan_cache_mode = force_generic_plan'", "'"]],
+    test: unknownTenant,
+    caughtBy: 'stores new documents without reading those that it has stored',
+  },
+  {
+    name: 'look-ups planned for a tenant without statistics',
+    file: 'domain/foundation/persistence/average-uuid.ts',
+    replace: [["'(select ?::uuid)'", "'?'"]],
+    test: unknownTenant,
+    caughtBy: 'looks the references of a page up one by one',
+  },
+  {
+    name: 'frequencies of words counted by a plan for a tenant without statistics',
+    file: 'domain/operations/schema/functions/keyword-search.sql',
+    replace: [['\nset plan_cache_mode = force_generic_plan', '']],
+    test: unknownTenant,
+    caughtBy: 'one look-up for each passage of it',
+  },
+  {
+    name: 'candidates of a search planned for a tenant without statistics',
+    file: 'domain/operations/schema/functions/keyword-search.sql',
+    replace: [
+      ['d.tenant_id = (select $3) and', 'd.tenant_id = $3 and'],
+      ['any (array(select unnest($4)))', 'any ($4)'],
+    ],
+    test: unknownTenant,
+    caughtBy: 'without comparing each with each',
   },
   {
     name: 'documents of connectors that take no turn',

@@ -91,6 +91,20 @@ describe('html', () => {
   });
 });
 
+describe('a document of any length', () => {
+  // Up to 16 KiB it is sent with its request; up to four parts of 200,000 characters come back in one message.
+  it.each([1, 16_384, 16_385, 600_000, 600_001, 1_500_000])(
+    'of %i bytes comes back whole',
+    async (length) => {
+      const content = 'All of it, in order. '.repeat(Math.ceil(length / 21)).slice(0, length);
+      const { text, chunks } = await extract('text/plain', content);
+      expect(text).toBe(content);
+      expect(chunks.every((chunk) => chunk.text === content.slice(chunk.start, chunk.end))).toBe(true);
+      expect(chunks.at(-1)?.end).toBe(content.trimEnd().length);
+    },
+  );
+});
+
 describe('chunkText', () => {
   const pieces = fc.array(
     fc.oneof(

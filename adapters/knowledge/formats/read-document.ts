@@ -158,14 +158,15 @@ async function packageType(archive: Archive): Promise<string> {
   return named === '' && archive.has('META-INF/container.xml') ? 'application/epub+zip' : named;
 }
 
-/** Office encrypts a whole package into a stream of this name. */
+/**
+ * Office encrypts a whole package into a stream of this name. As bytes: to look for a text in UTF-16 does not end where
+ * the content begins at an odd address.
+ */
+const encryptedPackage = Buffer.from('EncryptedPackage', 'utf16le');
+
 function isEncryptedOffice(content: Uint8Array, detected: string): boolean {
   return (
     detected === 'application/x-ole-storage' &&
-    Buffer.from(content.buffer, content.byteOffset, content.byteLength).includes(
-      'EncryptedPackage',
-      0,
-      'utf16le',
-    )
+    Buffer.from(content.buffer, content.byteOffset, content.byteLength).includes(encryptedPackage)
   );
 }

@@ -28,22 +28,26 @@ export async function openBeneath(
 ): Promise<Opened> {
   let opened = openedAs(await open(root, O_RDONLY | O_DIRECTORY), root);
   for (const [index, segment] of segments.entries()) {
-    const isFile = kind === 'file' && index === segments.length - 1;
-    const { handle: parent, path } = opened;
+    const parent = opened;
     try {
-      const child = join(path, segment);
-      // Without O_NONBLOCK a pipe would be waited for.
-      const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (isFile ? 0 : O_DIRECTORY);
-      const handle = await open(child, flags);
-      opened = openedAs(handle, child);
-      if (!byHandle) {
-        await assertSame(child, handle);
-      }
+      opened = await openIn(parent, segment, index === segments.length - 1 ? kind : 'folder');
     } finally {
-      await parent.close();
+      await parent.handle.close();
     }
   }
   return opened;
+}
+
+/** The same for one name in an open folder, which stays open. */
+export async function openIn(folder: Opened, name: string, kind: 'folder' | 'file'): Promise<Opened> {
+  const path = join(folder.path, name);
+  // Without O_NONBLOCK a pipe would be waited for.
+  const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (kind === 'file' ? 0 : O_DIRECTORY);
+  const handle = await open(path, flags);
+  if (!byHandle) {
+    await assertSame(path, handle);
+  }
+  return openedAs(handle, path);
 }
 
 function openedAs(handle: FileHandle, path: string): Opened {

@@ -6,7 +6,7 @@ const tail = 4_096;
 
 /**
  * The content of a file; null where it has more than `maxBytes`, of which no more is read.
- * @param size as the system says it: memory is not taken for more
+ * @param size as the system says it: memory is not taken for more, and where the file ends there it is not asked again
  */
 export async function readBounded(
   handle: FileHandle,
@@ -27,5 +27,8 @@ export async function readBounded(
       return null;
     }
     parts.push(buffer.subarray(0, bytesRead));
+    if (length === size && bytesRead < buffer.length) {
+      return Buffer.concat(parts, length);
+    }
   }
 }

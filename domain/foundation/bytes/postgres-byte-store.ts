@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import {
   BytesNotFound,
@@ -99,7 +100,7 @@ export class PostgresByteStore implements ByteStore {
       );
       const equal = await em.execute<{ key: string; sha256: string }[]>(
         `update stored_objects set purge_after = null
-         where tenant_id = ? and split_part(key, '/', 1) = ?
+         where tenant_id = ${averageUuid} and split_part(key, '/', 1) = ?
            and sha256 = any (array(select jsonb_array_elements_text(?::jsonb))) returning key, sha256`,
         [this.#tenantId, purpose, hashes],
       );

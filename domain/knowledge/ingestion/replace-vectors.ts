@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { embeddedText } from './embedded-text.ts';
 
 /**
@@ -15,7 +16,7 @@ export async function replaceVectors(
   await takeOver(em, tenantId, given);
   await em.execute(
     `delete from chunk_vectors v using documents d
-     where d.tenant_id = ? and d.id = any(?::uuid[])
+     where d.tenant_id = ${averageUuid} and d.id = any(?::uuid[])
        and v.tenant_id = d.tenant_id and v.document_id = d.id and v.generation < d.generation`,
     [tenantId, given],
   );
@@ -36,13 +37,13 @@ async function takeOver(em: EntityManager, tenantId: string, given: string): Pro
          and e.document_id = v.document_id and e.generation = v.generation and e.position = v.position
        join embedding_generations g on g.tenant_id = v.tenant_id and g.id = v.embedding_id
          and g.state in ('active', 'building')
-       where v.tenant_id = ? and v.document_id = any(?::uuid[]) and e.document_id = any(?::uuid[])),
+       where v.tenant_id = ${averageUuid} and v.document_id = any(?::uuid[]) and e.document_id = any(?::uuid[])),
      fresh as materialized (
        select c.document_id, c.generation, c.position, c.collection_id,
          sha256(convert_to(${embeddedText('c')}, 'UTF8')) as text_hash
        from chunks c
        join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
-       where c.tenant_id = ? and c.document_id = any(?::uuid[]) and d.id = any(?::uuid[])),
+       where c.tenant_id = ${averageUuid} and c.document_id = any(?::uuid[]) and d.id = any(?::uuid[])),
      taken as materialized (
        select f.*, k.embedding_id, k.vector, k.bits, k.list, k.state
        from fresh f join known k using (document_id, text_hash)),
@@ -54,7 +55,7 @@ async function takeOver(em: EntityManager, tenantId: string, given: string): Pro
        select ?, embedding_id, collection_id, document_id, generation, position, bits, list from taken)
      update documents d set embedded_count = n.embedded
      from (select document_id, count(*)::int4 as embedded from taken where state = 'active' group by document_id) n
-     where d.tenant_id = ? and d.id = n.document_id and d.id = any(?::uuid[])`,
+     where d.tenant_id = ${averageUuid} and d.id = n.document_id and d.id = any(?::uuid[])`,
     [tenantId, given, given, tenantId, given, given, tenantId, tenantId, tenantId, given],
   );
   await em.execute(`select set_config('enable_nestloop', 'on', true)`);

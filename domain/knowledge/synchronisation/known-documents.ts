@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import type { SourceDocumentState } from '#domain/knowledge/connectors/sync-status.ts';
 
 /** What is stored of a document of the source. */
@@ -31,7 +32,7 @@ export async function knownDocuments(
   const rows = await em.execute<KnownDocument[]>(
     `select id, ref, document_id as "documentId", name, url, byte_size::float8 as "byteSize", version,
        content_hash as "contentHash", state, listing, is_gone as "isGone"
-     from source_documents where tenant_id = ? and connector_id = ?
+     from source_documents where tenant_id = ${averageUuid} and connector_id = ${averageUuid}
        and ref in (select jsonb_array_elements_text(?::jsonb))`,
     [connector.tenantId, connector.id, JSON.stringify(refs)],
   );

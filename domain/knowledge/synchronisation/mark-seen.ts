@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import type { Outcome } from './outcome.ts';
 import type { RunningRun } from './running-run.ts';
 
@@ -27,7 +28,7 @@ export async function markSeen(
   const [marked] = await em.execute<{ rows: number }[]>(
     `with marked as (
        update source_documents set listing = ?, is_gone = false, updated_at = now()
-       where tenant_id = ? and connector_id = ? and (listing < ? or is_gone)
+       where tenant_id = ${averageUuid} and connector_id = ${averageUuid} and (listing < ? or is_gone)
          and id in (select jsonb_array_elements_text(?::jsonb)::uuid)
        returning 1)
      select count(*)::int as rows from marked`,

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import { markSeen, saysNothingNew } from './mark-seen.ts';
@@ -91,7 +92,7 @@ async function notStored(
   }
   const refs = JSON.stringify(outcomes.map(({ listed }) => listed.ref));
   const stored = await em.execute<{ ref: string }[]>(
-    `select ref from source_documents where tenant_id = ? and connector_id = ? and listing = ?
+    `select ref from source_documents where tenant_id = ${averageUuid} and connector_id = ${averageUuid} and listing = ?
        and ref in (select jsonb_array_elements_text(?::jsonb))`,
     [connector.tenantId, connector.id, run.listing, refs],
   );
@@ -178,7 +179,7 @@ async function markGone(
   }
   // Changes of one listing follow each other: what an earlier page has brought may be gone.
   const places = [tenantId, id, listing, listsChanges, JSON.stringify(gone)];
-  const isOlder = 'tenant_id = ? and connector_id = ? and (listing < ? or ?)';
+  const isOlder = `tenant_id = ${averageUuid} and connector_id = ${averageUuid} and (listing < ? or ?)`;
   const isNamed = 'in (select jsonb_array_elements_text(?::jsonb))';
   await em.execute(`update source_documents set is_gone = true where ${isOlder} and ref ${isNamed}`, places);
   if (goneWithParts) {

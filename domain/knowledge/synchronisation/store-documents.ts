@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
 import { partBytes } from '#domain/foundation/bytes/parts.ts';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
@@ -72,10 +73,11 @@ export async function storeDocuments(
 
 /**
  * A session keeps the plans by which foreign keys are checked. In a plan of empty tables an index that begins with the
- * tenant costs no more than the primary key, and each check then reads all the tenant's entries of that index.
+ * tenant costs no more than the primary key, and each check then reads all the tenant's entries of that index. So does
+ * a plan for a tenant that the statistics have not seen, such as the first five that a session makes of each check.
  */
 async function planForGrownTables(em: EntityManager): Promise<void> {
-  await em.execute('discard plans');
+  await em.execute('discard plans; set local plan_cache_mode = force_generic_plan');
 }
 
 /** @returns the key of each content, by its hash */
@@ -142,19 +144,20 @@ async function replaceDocuments(
   const { tenantId } = connector;
   const ids = JSON.stringify(rows.map(({ id }) => id));
   const given = '(select jsonb_array_elements_text(?::jsonb)::uuid)';
-  await em.execute(`select 1 from documents where tenant_id = ? and id in ${given} order by id for update`, [
-    tenantId,
-    ids,
-  ]);
+  await em.execute(
+    `select 1 from documents where tenant_id = ${averageUuid} and id in ${given} order by id for update`,
+    [tenantId, ids],
+  );
   // An interrupted reading may have left passages of the next generation.
   await em.execute(
-    `delete from chunks c using documents d where d.tenant_id = ? and d.id in ${given}
+    `delete from chunks c using documents d where d.tenant_id = ${averageUuid} and d.id in ${given}
        and c.tenant_id = d.tenant_id and c.document_id = d.id and c.generation > d.generation`,
     [tenantId, ids],
   );
   await em.execute(
     `update stored_objects o set purge_after = greatest(o.purge_after, now())
-     where o.tenant_id = ? and o.key in (select d.content_key from documents d where d.tenant_id = ? and d.id in ${given})`,
+     where o.tenant_id = ${averageUuid}
+       and o.key in (select d.content_key from documents d where d.tenant_id = ${averageUuid} and d.id in ${given})`,
     [tenantId, tenantId, ids],
   );
   const replaced = await em.execute<{ id: string; generation: number }[]>(
@@ -163,7 +166,7 @@ async function replaceDocuments(
        source_readers = r.source_readers, status = 'ready', failure_code = null, generation = d.generation + 1,
        stale_since = now(), ingested_by = null, embedded_count = 0, embedding_pending = true, embedding_error = null,
        updated_at = now()
-     from ${recordset} where d.tenant_id = ? and d.id = r.id returning d.id, d.generation`,
+     from ${recordset} where d.tenant_id = ${averageUuid} and d.id = r.id returning d.id, d.generation`,
     [JSON.stringify(rows), tenantId],
   );
   return new Map(replaced.map(({ id, generation }) => [id, generation]));

@@ -196,6 +196,46 @@ describe('a folder', () => {
     expect(await fetch('huge.md')).toEqual({ kind: 'skipped', code: 'too_large' });
   });
 
+  it('reads small files ahead, and each other one when it is fetched', async () => {
+    await server.put('a/one.md', 'one');
+    await server.put('a/two.md', 'two');
+    await server.put('three.md', 'three');
+    await server.put('long.md', 'x'.repeat(262_145));
+    await tick();
+    const source = await open();
+    const { documents } = await listAll(source);
+    expect(await source.prepare?.([...documents.map(({ ref }) => ref), 'a', 'no.md', '../x'], signal)).toBe(
+      3,
+    );
+    const versions = Object.fromEntries(documents.map(({ ref, version }) => [ref, version]));
+    const fetch = (ref: string, version: string | null = null, limit = maxBytes) =>
+      source.fetch({ ref, version, mediaType: null, maxBytes: limit }, signal);
+    await Promise.all(['a/one.md', 'a/two.md', 'three.md'].map((ref) => server.remove(ref)));
+    expect(await fetch('a/one.md')).toMatchObject({ kind: 'content', version: versions['a/one.md'] });
+    expect(await fetch('a/one.md')).toEqual({ kind: 'gone' });
+    expect(await fetch('a/two.md', versions['a/two.md'])).toEqual({ kind: 'unchanged' });
+    expect(await fetch('three.md', null, 4)).toEqual({ kind: 'gone' });
+    expect(await fetch('long.md')).toMatchObject({ kind: 'content', version: versions['long.md'] });
+  });
+
+  it('reads no more than eight megabytes ahead', async () => {
+    for (let n = 0; n < 40; n += 1) await server.put(`${n}.md`, 'x'.repeat(262_144));
+    const source = await open();
+    expect(await source.prepare?.(await refsOf(source), signal)).toBe(32);
+  });
+
+  it('says what is wrong when a file is fetched, and not when it is read ahead', async () => {
+    await server.put('a.md', 'a');
+    const source = await open();
+    await server.stop();
+    expect(await source.prepare?.(['a.md', 'b.md'], signal)).toBe(0);
+    await expect(textOf(source, 'a.md')).rejects.toMatchObject({ code: 'source_unreachable' });
+    await server.start();
+    await expect(source.prepare?.(['a.md', 'b.md'], AbortSignal.abort(new Error('left')))).rejects.toThrow(
+      'left',
+    );
+  });
+
   it('stops when its caller does', async () => {
     await server.put('a.md', '');
     const source = await open();
@@ -296,14 +336,16 @@ describe('what stands beside files', () => {
     await promisify(execFile)('mkfifo', [join(server.folder, 'pipe.md')]);
     const source = await open();
     expect(await refsOf(source)).toEqual(['real/a.md']);
-    for (const ref of [
+    const others = [
       'folder-link/secret.md',
       'file-link.md',
       'inner-link/a.md',
       'loop',
       'loop/a.md',
       'pipe.md',
-    ]) {
+    ];
+    expect(await source.prepare?.(others, signal)).toBe(0);
+    for (const ref of others) {
       expect(await textOf(source, ref)).toBe('gone');
       expect(await source.exists(ref, signal)).toBe(false);
     }
@@ -331,6 +373,7 @@ describe('what stands beside files', () => {
       })();
       const read = new Set<string>();
       for (let round = 0; round < 2_000; round += 1) {
+        if (round % 2 === 0) await source.prepare?.(['folder/a.md'], signal);
         read.add(await textOf(source, 'folder/a.md'));
       }
       stop.abort();

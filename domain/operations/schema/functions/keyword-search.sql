@@ -18,7 +18,8 @@ $$;
 -- taken together, since a passage says little about its subject that its document has named before. p_df says how many
 -- of p_total passages contain a word; null for a word whose passages all are candidates: they are counted. Of the
 -- collections p_enforced only documents are ranked that have one of p_readers, or no readers at their source; null: none
--- is such, and the statement has no condition for it.
+-- is such, and the statement has no condition for it. Tenant and collections stand in sub-selects, so that the planner
+-- does not see them: where its statistics do not know them it would expect one candidate, and compare each with each.
 create or replace function app.rank_readable_passages(
   p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[],
   p_enforced uuid[], p_readers text[], p_limit integer)
@@ -55,8 +56,8 @@ begin
       where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1),
     candidates as materialized (
       select f.document_id, f.generation, f.position, f.size, %2$s
-      from found f join public.documents d on d.tenant_id = $3 and d.id = f.document_id and d.generation = f.generation
-      where d.collection_id = any($4) and ($5 is null or f.document_id in (select unnest($5))) %12$s),
+      from found f join public.documents d on d.tenant_id = (select $3) and d.id = f.document_id and d.generation = f.generation
+      where d.collection_id = any (array(select unnest($4))) and ($5 is null or f.document_id in (select unnest($5))) %12$s),
     texts as materialized (select c.document_id, sum(c.size) as size, %4$s from candidates c group by c.document_id),
     counted as materialized (
       select array[%3$s] as n, avg(size) as size, (select avg(t.size) from texts t) as text_size from candidates),
@@ -89,9 +90,11 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
 $$;
 
 -- Estimates the document frequencies of a collection's frequent words from passages at equal distances. A word that is
--- in fewer than four of the sample is not listed: it is rare.
+-- in fewer than four of the sample is not listed: it is rare. Planned for an average collection: of one of a tenant that
+-- the statistics of PostgreSQL have not seen it would read all passages for each of the sample.
 create or replace function app.refresh_lexeme_stats() returns trigger
-language plpgsql set search_path = pg_catalog, public, pg_temp set enable_seqscan = off as $$
+language plpgsql set search_path = pg_catalog, public, pg_temp set enable_seqscan = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   sample constant integer := 4096;
 begin
@@ -113,8 +116,8 @@ begin
       select tsv from chunks
       where tenant_id = new.tenant_id and document_id = p.id and generation = p.generation and position = p.position
       limit 1) c)
-  select new.tenant_id, new.id, w.lexeme, round(count(*) * s.step)
-  from words w cross join size s group by w.lexeme, s.step having count(*) >= 4;
+  select new.tenant_id, new.id, w.lexeme, round(count(*) * (select step from size))
+  from words w group by w.lexeme having count(*) >= 4;
   update collections c set lexeme_chunks = c.chunk_count where c.tenant_id = new.tenant_id and c.id = new.id;
   return null;
 end $$;
