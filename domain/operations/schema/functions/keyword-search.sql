@@ -18,9 +18,10 @@ $$;
 -- taken together, since a passage says little about its subject that its document has named before. p_df says how many
 -- of p_total passages contain a word; null for a word whose passages all are candidates: they are counted. Of the
 -- collections p_enforced only documents are ranked that have one of p_readers, or no readers at their source; null: none
--- is such, and the statement has no condition for it.
-create or replace function app.rank_readable_passages(
-  p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[],
+-- is such, and the statement has no condition for it. Only passages are ranked whose words are of the language p_config;
+-- null: of any.
+create or replace function app.rank_passages_of_language(
+  p_config regconfig, p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[],
   p_enforced uuid[], p_readers text[], p_limit integer)
 returns table (document_id uuid, generation integer, "position" integer, score float8, coverage float8)
 language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp set enable_seqscan = off set jit = off as $$
@@ -47,12 +48,13 @@ declare
   readable constant text := case when p_enforced is null then '' else
     'and (d.collection_id <> all ($9) or d.source_readers is null
        or exists (select from unnest(d.source_readers) reader where reader = any ($10)))' end;
+  spoken constant text := case when p_config is null then '' else 'and c.config = $11' end;
 begin
   return query execute format($sql$
     with found as materialized (
       select c.document_id, c.generation, c.position, length(c.tsv)::float8 as size, %1$s
       from public.chunks c
-      where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1),
+      where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1 %13$s),
     candidates as materialized (
       select f.document_id, f.generation, f.position, f.size, %2$s
       from found f join public.documents d on d.tenant_id = $3 and d.id = f.document_id and d.generation = f.generation
@@ -76,11 +78,21 @@ begin
       tanh((1 + %9$s) * ((1 - %11$s) * (%5$s) + %11$s * c.score) / w.total)::float8, ((%7$s) / w.total)::float8
     from placed p join contexts c on c.document_id = p.document_id cross join whole w
     order by 4 desc, 1, 3 limit $8
-  $sql$, ranks, occurrences, counts, sums, format(terms, 'p'), format(terms, 'd'), present, words, saturation, shortness, context, readable)
-  using keys, queries, tenant, p_collections, p_documents, p_total, p_df, p_limit, p_enforced, p_readers;
+  $sql$, ranks, occurrences, counts, sums, format(terms, 'p'), format(terms, 'd'), present, words, saturation, shortness, context, readable, spoken)
+  using keys, queries, tenant, p_collections, p_documents, p_total, p_df, p_limit, p_enforced, p_readers, p_config;
 end $$;
 
--- For processes of the version before, which know no readers.
+-- For processes of the version before, which ask all passages of a collection in its language.
+create or replace function app.rank_readable_passages(
+  p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[],
+  p_enforced uuid[], p_readers text[], p_limit integer)
+returns table (document_id uuid, generation integer, "position" integer, score float8, coverage float8)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select * from app.rank_passages_of_language(
+    null, p_collections, p_lexemes, p_df, p_rare, p_total, p_documents, p_enforced, p_readers, p_limit)
+$$;
+
+-- For processes of a version that knows no readers.
 create or replace function app.rank_passages(
   p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[], p_limit integer)
 returns table (document_id uuid, generation integer, "position" integer, score float8, coverage float8)
