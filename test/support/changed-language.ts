@@ -43,7 +43,12 @@ export async function germanCollection(
   const read = (documentId: string, passages: number) =>
     world.unitOfWork.inTenant(tenantId, async (em) => {
       const chunks = Array.from({ length: passages }, (_, n) => ({
-        ...{ heading: null, text: sentence(n), start: 0, end: 1, page: null, anchor: null },
+        heading: null,
+        text: sentence(n),
+        start: 0,
+        end: 1,
+        page: null,
+        anchor: null,
       }));
       await storePassages(em, { documentId, readingId: newId(), chunks });
       await finishIngestion(em, documentId, null);
@@ -54,7 +59,10 @@ export async function germanCollection(
     add: async (passages) => {
       const { document } = await world.act(space, (ctx) =>
         uploadDocument(ctx, {
-          ...{ collectionId, filename: 'hafen.txt', mediaType: 'text/plain', content: sentence(0) },
+          collectionId,
+          filename: 'hafen.txt',
+          mediaType: 'text/plain',
+          content: sentence(0),
         }),
       );
       await read(document.id, passages);

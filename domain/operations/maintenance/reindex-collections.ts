@@ -30,15 +30,14 @@ export const reindexCollections: Sweep = {
     const total = { done: 0, failed: 0 };
     for (;;) {
       const fromStart = place === null;
-      const { mayGoOn, reached } = round;
-      const { done, failed, next } = await turns.run(deps, { place, mayGoOn, reached });
+      const { done, failed, next } = await turns.run(deps, { ...round, place });
       total.done += done;
       total.failed += failed;
       if (next !== null || (done === 0 && fromStart)) {
         return { ...total, next };
       }
       place = null;
-      if (!mayGoOn()) {
+      if (!round.mayGoOn()) {
         return { ...total, next: start };
       }
     }

@@ -15,11 +15,12 @@ $$;
 -- read by the caller, under row-level security. Candidates are the passages with any of the first p_rare words; the
 -- words after them only add to a score. A score is tanh of BM25 relative to a passage of average length that has every
 -- word once: it means the same for every question. A part of it is the BM25 of the candidates of the passage's document
--- taken together, since a passage says little about its subject that its document has named before. p_df says how many
+-- taken together, since a passage says little about its subject that its document has named before; it is a window over
+-- them, as a join of what PostgreSQL takes for few rows would compare each of thousands with each. p_df says how many
 -- of p_total passages contain a word; null for a word whose passages all are candidates: they are counted. Of the
 -- collections p_enforced only documents are ranked that have one of p_readers, or no readers at their source; null: none
 -- is such, and the statement has no condition for it. Only passages are ranked whose words are of the language p_config;
--- null: of any.
+-- null: of any. No condition of the first step says so: the statistics of a table know nothing of a language to come.
 create or replace function app.rank_passages_of_language(
   p_config regconfig, p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[],
   p_enforced uuid[], p_readers text[], p_limit integer)
@@ -42,26 +43,29 @@ declare
     'case when t%1$s > 0 then 1 / greatest(1.644935 - 16.44934 * t%1$s, 1e-4) - 0.5 else 0 end as f%1$s', n), ', ')
     from generate_series(1, words) n);
   counts constant text := (select string_agg(format('count(*) filter (where f%1$s > 0)', n), ', ') from generate_series(1, words) n);
-  sums constant text := (select string_agg(format('sum(f%1$s) as f%1$s', n), ', ') from generate_series(1, words) n);
-  terms constant text := (select string_agg(format('w.w[%1$s] * %%1$s.f%1$s / (%%1$s.f%1$s + %%1$s.k)', n), ' + ') from generate_series(1, words) n);
+  sums constant text := (select string_agg(format('sum(c.f%1$s) over d as d%1$s', n), ', ') from generate_series(1, words) n);
+  terms constant text := (select string_agg(format('w.w[%1$s] * p.f%1$s / (p.f%1$s + p.k)', n), ' + ') from generate_series(1, words) n);
+  contexts constant text := (select string_agg(format('w.w[%1$s] * p.d%1$s / (p.d%1$s + p.text_k)', n), ' + ') from generate_series(1, words) n);
   present constant text := (select string_agg(format('case when p.f%1$s > 0 then w.w[%1$s] else 0 end', n), ' + ') from generate_series(1, words) n);
   readable constant text := case when p_enforced is null then '' else
     'and (d.collection_id <> all ($9) or d.source_readers is null
        or exists (select from unnest(d.source_readers) reader where reader = any ($10)))' end;
-  spoken constant text := case when p_config is null then '' else 'and c.config = $11' end;
+  spoken constant text := case when p_config is null then 'true' else 'c.config = $11' end;
 begin
   return query execute format($sql$
     with found as materialized (
-      select c.document_id, c.generation, c.position, length(c.tsv)::float8 as size, %1$s
+      select c.document_id, c.generation, c.position, length(c.tsv)::float8 as size, %13$s as spoken, %1$s
       from public.chunks c
-      where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1 %13$s),
+      where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1),
     candidates as materialized (
       select f.document_id, f.generation, f.position, f.size, %2$s
       from found f join public.documents d on d.tenant_id = $3 and d.id = f.document_id and d.generation = f.generation
-      where d.collection_id = any($4) and ($5 is null or f.document_id in (select unnest($5))) %12$s),
-    texts as materialized (select c.document_id, sum(c.size) as size, %4$s from candidates c group by c.document_id),
+      where f.spoken and d.collection_id = any($4) and ($5 is null or f.document_id in (select unnest($5))) %12$s),
+    together as materialized (
+      select c.*, sum(c.size) over d as text_size, row_number() over d = 1 as is_first, %4$s
+      from candidates c window d as (partition by c.document_id)),
     counted as materialized (
-      select array[%3$s] as n, avg(size) as size, (select avg(t.size) from texts t) as text_size from candidates),
+      select array[%3$s] as n, avg(size) as size, avg(text_size) filter (where is_first) as text_size from together),
     words as materialized (
       select array_agg(case when x.df > 0 then ln(1 + greatest($6 - x.df, 0) / (x.df + 0.5) + 0.5) end order by x.i) as w
       from counted c, lateral (select i, coalesce(($7)[i], (c.n)[i]) as df from generate_series(1, %8$s) i) x),
@@ -70,15 +74,14 @@ begin
     whole as materialized (
       select w.w, (select sum(x) from unnest(w.w) x) as total, c.size, c.text_size from weights w cross join counted c),
     placed as (
-      select p.*, %9$s * (1 - %10$s + %10$s * p.size / w.size) as k from candidates p cross join whole w),
-    contexts as materialized (
-      select d.document_id, %6$s as score
-      from (select t.*, %9$s * (1 - %10$s + %10$s * t.size / w.text_size) as k from texts t cross join whole w) d cross join whole w)
+      select p.*, %9$s * (1 - %10$s + %10$s * p.size / w.size) as k,
+        %9$s * (1 - %10$s + %10$s * p.text_size / w.text_size) as text_k
+      from together p cross join whole w)
     select p.document_id, p.generation, p.position,
-      tanh((1 + %9$s) * ((1 - %11$s) * (%5$s) + %11$s * c.score) / w.total)::float8, ((%7$s) / w.total)::float8
-    from placed p join contexts c on c.document_id = p.document_id cross join whole w
+      tanh((1 + %9$s) * ((1 - %11$s) * (%5$s) + %11$s * (%6$s)) / w.total)::float8, ((%7$s) / w.total)::float8
+    from placed p cross join whole w
     order by 4 desc, 1, 3 limit $8
-  $sql$, ranks, occurrences, counts, sums, format(terms, 'p'), format(terms, 'd'), present, words, saturation, shortness, context, readable, spoken)
+  $sql$, ranks, occurrences, counts, sums, terms, contexts, present, words, saturation, shortness, context, readable, spoken)
   using keys, queries, tenant, p_collections, p_documents, p_total, p_df, p_limit, p_enforced, p_readers, p_config;
 end $$;
 

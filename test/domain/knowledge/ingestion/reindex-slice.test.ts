@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
 import { reindexSlice } from '#domain/knowledge/ingestion/reindex-slice.ts';
+import { byKeyword } from '#domain/knowledge/search/search-sides.ts';
 import { germanCollection, type GermanCollection } from '#test/support/changed-language.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 
@@ -72,21 +74,42 @@ describe('a change of the language', () => {
   it('hides no passage from a search that runs at the same time', async () => {
     const collection = await filled([3_000]);
     await collection.change('german');
-    let over = false;
+    const search = { isOver: false };
     const counts: number[] = [];
     const searching = Promise.all(
       [1, 2].map(async () => {
-        while (!over) {
+        while (!search.isOver) {
           counts.push(await collection.found('Häuser'));
         }
       }),
     );
     await finish(collection);
-    over = true;
+    search.isOver = true;
     await searching;
     expect(counts.length).toBeGreaterThan(5);
     expect([...new Set(counts)]).toEqual([3_000]);
   }, 60_000);
+
+  it('hides no passage from a search that has read its collections before', async () => {
+    const collection = await filled([180]);
+    const {
+      space: { spaceId, principalId },
+      collectionId,
+    } = collection;
+    const inTenant = world.access(collection.space).inTransaction;
+    const collections = await inTenant((em) => em.find(Collection, { id: collectionId }));
+    const query = { spaceId, collectionIds: null, query: 'Häuser', limit: 1, alpha: 0 };
+    const find = async () =>
+      (await inTenant((em) => byKeyword(em, { collections, query, principalId }))).length;
+    await collection.change('german');
+    expect(await find()).toBe(180);
+    await collection.slice();
+    expect(await find()).toBe(180);
+    await finish(collection);
+    expect(await find()).toBe(180);
+    expect(collections[0]).toMatchObject({ id: collectionId, textSearchConfig: 'english' });
+    expect(await collection.languages()).toEqual({ german: 180 });
+  }, 30_000);
 
   it('is superseded by another one: passages are found in each language that they have', async () => {
     const collection = await filled(sizes(6, 100));
