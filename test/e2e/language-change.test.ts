@@ -87,28 +87,31 @@ it('the language of a collection changes on through kills of workers, while sear
       await sleep(50);
     }
   })();
-  expect((await send('PATCH', `/collections/${collection}`, { text_search_config: 'german' })).status).toBe(
-    200,
-  );
-  for (let killed = 0; killed < 2; killed += 1) {
-    const from = (await progress())!.chunks_done;
-    await expect
-      .poll(async () => (await progress())!.chunks_done, { timeout: 60_000, interval: 50 })
-      .toBeGreaterThan(from);
-    await stack.workers.at(-1)!.kill();
-    const stopped = (await progress())!;
-    expect(stopped.chunks_done).toBeGreaterThan(0);
-    expect(stopped.chunks_done).toBeLessThan(stopped.chunks_total);
-    await stack.start('worker');
+  try {
+    expect((await send('PATCH', `/collections/${collection}`, { text_search_config: 'german' })).status).toBe(
+      200,
+    );
+    for (let killed = 0; killed < 2; killed += 1) {
+      const from = (await progress())!.chunks_done;
+      await expect
+        .poll(async () => (await progress())!.chunks_done, { timeout: 60_000, interval: 50 })
+        .toBeGreaterThan(from);
+      await stack.workers.at(-1)!.kill();
+      const stopped = (await progress())!;
+      expect(stopped.chunks_done).toBeGreaterThan(0);
+      expect(stopped.chunks_done).toBeLessThan(stopped.chunks_total);
+      await stack.start('worker');
+    }
+    // A further change is taken up by the work that goes on.
+    expect((await send('PATCH', `/collections/${collection}`, { text_search_config: 'dutch' })).status).toBe(
+      200,
+    );
+    await upload(collection);
+    await expect.poll(progress, { timeout: 120_000, interval: 200 }).toBeNull();
+  } finally {
+    search.isOver = true;
+    await searching;
   }
-  // A further change is taken up by the work that goes on.
-  expect((await send('PATCH', `/collections/${collection}`, { text_search_config: 'dutch' })).status).toBe(
-    200,
-  );
-  await upload(collection);
-  await expect.poll(progress, { timeout: 120_000, interval: 200 }).toBeNull();
-  search.isOver = true;
-  await searching;
   expect(new Set(answers)).toEqual(new Set(['200 3']));
   expect(answers.length).toBeGreaterThan(10);
   const { rows } = await admin.query(
