@@ -147,7 +147,7 @@ $$;
 
 -- From the commit on, searches ask passages in the former language, too. A further change begins at the newest document
 -- again: passages may then have each of the languages before. The caller holds the lock of the collection's row, which
--- whoever stores or indexes passages shares.
+-- each transaction that stores or indexes passages shares.
 create or replace function app.begin_language_change() returns trigger
 language plpgsql set search_path = pg_catalog, public, pg_temp as $$
 begin
