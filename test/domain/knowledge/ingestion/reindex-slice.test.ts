@@ -217,6 +217,16 @@ describe('a change of the language', () => {
     expect(await words()).toEqual({ haus: 5_000 });
   }, 60_000);
 
+  it('looks passages up by their key where the statistics of PostgreSQL know those of other tenants alone', async () => {
+    await filled([6_000]);
+    await world.admin.query('analyze chunks, documents');
+    const collection = await filled([6_000]);
+    await collection.change('german');
+    // Each statement has five seconds.
+    await finish(collection);
+    expect(await collection.languages()).toEqual({ german: 6_000 });
+  }, 60_000);
+
   it('needs no work for a collection without passages, and ends with a deleted one', async () => {
     const empty = await filled([]);
     await empty.change('german');
