@@ -104,8 +104,8 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
 $$;
 
 -- Estimates the document frequencies of a collection's frequent words from passages at equal distances. A word that is
--- in fewer than four of the sample is not listed: it is rare. Planned for the average tenant: of one that the statistics
--- of the table do not know yet, the look-ups would read all passages each.
+-- in fewer than four of the sample is not listed: it is rare. Planned for the average tenant: each look-up would read
+-- all passages of a tenant which the statistics of the table do not know yet.
 create or replace function app.refresh_lexeme_stats() returns trigger
 language plpgsql set search_path = pg_catalog, public, pg_temp set enable_seqscan = off
 set plan_cache_mode = force_generic_plan as $$
