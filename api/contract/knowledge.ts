@@ -33,7 +33,8 @@ export const updateCollectionBody = z.strictObject({
   name: createCollectionBody.shape.name.optional(),
   description: createCollectionBody.shape.description,
   text_search_config: createCollectionBody.shape.text_search_config.meta({
-    description: 'The language. The documents are read again, and are found in the former one until then.',
+    description:
+      'The language. Each passage is found by the words of the former one until it has been indexed again.',
   }),
   enforce_source_readers: z.boolean().optional().meta({
     description:
@@ -101,6 +102,15 @@ export const countedCollectionRecord = collectionRecord
       complete: z
         .boolean()
         .meta({ description: 'False where only the first 100,000 documents were counted.' }),
+      language_change: z
+        .strictObject({
+          former: z.array(z.string()).meta({ description: 'Languages that passages may still be found in.' }),
+          chunks_done: z.int(),
+          chunks_total: z.int(),
+          started_at: timestamp,
+        })
+        .nullable()
+        .meta({ description: 'A change of the language that is under way.' }),
     }),
   })
   .meta({ id: 'CountedCollection' });

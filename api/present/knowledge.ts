@@ -18,11 +18,22 @@ export function presentCollection(collection: Collection): CollectionRecord {
 }
 
 export function presentCounted({ collection, statistics }: CountedCollection): CountedCollectionRecord {
-  const { documents, chunks, bytes, complete } = statistics;
+  const { documents, chunks, bytes, complete, languageChange } = statistics;
   const total = Object.values(documents).reduce((sum, each) => sum + each, 0);
   return {
     ...presentCollection(collection),
-    statistics: { documents: { total, ...documents }, chunks, bytes, complete },
+    statistics: {
+      documents: { total, ...documents },
+      chunks,
+      bytes,
+      complete,
+      language_change: languageChange && {
+        former: languageChange.former,
+        chunks_done: languageChange.chunksDone,
+        chunks_total: languageChange.chunksTotal,
+        started_at: languageChange.startedAt.toISOString(),
+      },
+    },
   };
 }
 

@@ -16,6 +16,7 @@ const WITHOUT_ENTITY = new Set([
   'chunk_embeddings',
   'chunk_vectors',
   'chunks',
+  'language_changes',
   'lexeme_stats',
   'embedding_usage',
   'data_keys',

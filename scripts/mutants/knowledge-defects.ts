@@ -9,6 +9,7 @@ const partitioning = 'test/domain/knowledge/embeddings/partition-generation.test
 const keywords = 'domain/operations/schema/functions/keyword-search.sql';
 const readers = 'test/domain/knowledge/search/readers.test.ts';
 const matches = 'test/domain/knowledge/search/match-keywords.test.ts';
+const languages = 'test/domain/knowledge/ingestion/reindex-slice.test.ts';
 
 /** In stored content, in passages and their search. */
 export const knowledgeDefects: readonly Defect[] = [
@@ -253,10 +254,34 @@ export const knowledgeDefects: readonly Defect[] = [
     name: 'the first words of a question and not its rarest',
     file: 'domain/knowledge/search/match-keywords.ts',
     replace: [
-      ['from unnest(to_tsvector(?::regconfig, ?))),', 'from unnest(to_tsvector(?::regconfig, ?)) limit 32),'],
+      [
+        'lateral unnest(to_tsvector(l.config, ?)) q),',
+        'lateral unnest(to_tsvector(l.config, ?)) q limit 32),',
+      ],
     ],
     test: matches,
     caughtBy: 'looks for the rarest words of a long question',
+  },
+  {
+    name: 'former languages of passages not asked',
+    file: 'domain/knowledge/search/match-keywords.ts',
+    replace: [["coalesce(g.former, '{}') || c.text_search_config", 'array[c.text_search_config]']],
+    test: languages,
+    caughtBy: 'reaches every passage of more than 500 documents, each of which is found all along',
+  },
+  {
+    name: 'passages found by the words of another language',
+    file: keywords,
+    replace: [["'c.config = $11'", "'true'"]],
+    test: languages,
+    caughtBy: 'reaches every passage of more than 500 documents, each of which is found all along',
+  },
+  {
+    name: 'the languages before a further change forgotten',
+    file: keywords,
+    replace: [['unnest(g.former || old.text_search_config)', 'unnest(array[old.text_search_config])']],
+    test: languages,
+    caughtBy: 'is superseded by another one: passages are found in each language that they have',
   },
   {
     name: 'the searches of a question one after the other',

@@ -1,6 +1,7 @@
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { reindexSlice } from '#domain/knowledge/ingestion/reindex-slice.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { openKnowledgeGateway, type Client, type KnowledgeGateway } from '#test/support/knowledge-gateway.ts';
 
@@ -109,33 +110,38 @@ describe('PATCH …/collections/{collection_id}', () => {
     });
   });
 
-  it('reads the documents again in another language, which are found by their passages until then', async () => {
+  it('changes the language while documents are read, and shows how far the change is', async () => {
     const client = await gateway.join();
     const id = await gateway.addCollection(client);
     const document = await addDocument(client, id);
-    const german = { text_search_config: 'german' };
-    expect(await gateway.call(client, 'PATCH', `/${id}`, german)).toMatchObject({
-      status: 409,
-      body: { error: { code: 'invalid_state' } },
-    });
     await read(client, document);
-    const configs = async () =>
-      (
-        await gateway.world.admin.query(
-          `select distinct c.config::text as config from chunks c join documents d using (tenant_id)
-           where d.id = c.document_id and d.generation = c.generation and d.id = $1`,
-          [document],
-        )
-      ).rows.map(({ config }) => config as string);
-    expect((await gateway.call(client, 'PATCH', `/${id}`, german)).body.data.text_search_config).toBe(
-      'german',
-    );
-    expect(gateway.world.dispatches.at(-1)).toMatchObject({
-      workflowId: `document/${client.tenantId}/${document}`,
+    const unread = await addDocument(client, id);
+    const change = async () =>
+      (await gateway.call(client, 'GET', `/${id}`)).body.data.statistics.language_change;
+    expect(await change()).toBeNull();
+    const patched = await gateway.call(client, 'PATCH', `/${id}`, { text_search_config: 'german' });
+    expect(patched).toMatchObject({ status: 200, body: { data: { text_search_config: 'german' } } });
+    expect(await lastEvent(client)).toMatchObject({
+      event_type: 'collection.updated',
+      metadata: { changed_fields: ['text_search_config'], text_search_config: 'german' },
     });
-    expect(await configs()).toEqual(['english']);
-    await read(client, document);
-    expect(await configs()).toEqual(['german']);
+    await read(client, unread);
+    expect(await change()).toEqual({
+      former: ['english'],
+      chunks_done: 0,
+      chunks_total: 2,
+      started_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    await gateway.call(client, 'PATCH', `/${id}`, { text_search_config: 'french' });
+    expect((await change()).former.toSorted()).toEqual(['english', 'german']);
+    const slice = () =>
+      gateway.world.unitOfWork.inTenant(client.tenantId, (em) =>
+        reindexSlice(em, { tenantId: client.tenantId, collectionId: id }),
+      );
+    await slice();
+    expect(await change()).toMatchObject({ chunks_done: 4, chunks_total: 4 });
+    await slice();
+    expect(await change()).toBeNull();
   });
 });
 

@@ -162,6 +162,7 @@ describe('the cross-tenant functions', () => {
       { routine: 'app.list_ended_generations(uuid,uuid,integer)', ...system },
       { routine: 'app.list_event_tenants(timestamp with time zone)', ...system },
       { routine: 'app.list_expired(timestamp with time zone,text,integer)', ...system },
+      { routine: 'app.list_language_changes(uuid,uuid,integer)', ...system },
       { routine: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { routine: 'app.list_open_deletions(uuid,uuid,integer)', ...system },
       { routine: 'app.list_open_erasures(uuid,uuid,integer)', ...system },
@@ -191,9 +192,14 @@ describe('the cross-tenant functions', () => {
       },
       {
         routine:
-          'app.rank_readable_passages(uuid[],text[],double precision[],integer,double precision,uuid[],uuid[],text[],integer)',
+          'app.rank_passages_of_language(regconfig,uuid[],text[],double precision[],integer,double precision,uuid[],uuid[],text[],integer)',
         ...system,
         config: [...path, 'enable_seqscan=off', 'jit=off'],
+      },
+      {
+        routine:
+          'app.rank_readable_passages(uuid[],text[],double precision[],integer,double precision,uuid[],uuid[],text[],integer)',
+        ...system,
       },
       { routine: 'app.sealing_lag()', ...system },
     ]);
@@ -223,6 +229,7 @@ describe('the cross-tenant functions', () => {
       'identity_providers r',
       'invites r',
       'items r',
+      'language_changes r',
       'login_transactions r',
       'mcp_connections r',
       'mcp_servers r',
@@ -245,7 +252,7 @@ describe('the cross-tenant functions', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'authorization_attempts', 'authorization_clients', 'chunks', 'collections', 'connectors', 'documents', 'embedding_generations', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'mcp_connections', 'mcp_servers', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'sync_runs', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'authorization_attempts', 'authorization_clients', 'chunks', 'collections', 'connectors', 'documents', 'embedding_generations', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'language_changes', 'login_transactions', 'mcp_connections', 'mcp_servers', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'sync_runs', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -269,7 +276,7 @@ describe('the cross-tenant functions', () => {
       { name: 'authorization_clients', columns: ['created_at', 'tenant_id'] },
       {
         name: 'chunks',
-        columns: ['collection_id', 'document_id', 'generation', 'position', 'tenant_id', 'tsv'],
+        columns: ['collection_id', 'config', 'document_id', 'generation', 'position', 'tenant_id', 'tsv'],
       },
       {
         name: 'collections',
@@ -305,6 +312,7 @@ describe('the cross-tenant functions', () => {
       { name: 'identity_providers', columns: ['id', 'slug', 'tenant_id'] },
       { name: 'invites', columns: ['expires_at', 'id', 'status', 'tenant_id'] },
       { name: 'items', columns: ['id', 'response_id', 'tenant_id'] },
+      { name: 'language_changes', columns: ['tenant_id'] },
       {
         name: 'login_transactions',
         columns: ['expires_at', 'handle_hash', 'id', 'nonce_hash', 'state_hash', 'tenant_id'],
@@ -363,6 +371,7 @@ describe('the cross-tenant functions', () => {
       'add_due_month',
       'append_stream',
       'begin_deleting',
+      'begin_language_change',
       'coalesce_fan_out',
       'count_active',
       'count_chunks',

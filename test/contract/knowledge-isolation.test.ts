@@ -280,9 +280,7 @@ async function findForeign(): Promise<Record<string, number>> {
       const collectionIds = [collectionId];
       await counted('words', async () => {
         const query = {
-          config: 'english',
           question: text,
-          passages: 1,
           filter: {},
           reading: null,
           limit: 50,

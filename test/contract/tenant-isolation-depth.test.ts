@@ -126,6 +126,11 @@ async function leaveTraces(
     [collection, document],
   );
   await run(
+    `insert into language_changes (tenant_id, collection_id, former, chunks_total)
+     select tenant_id, id, '{simple}', 1 from collections where id = $1`,
+    [collection],
+  );
+  await run(
     `insert into lexeme_stats (tenant_id, collection_id, lexeme, df)
      select tenant_id, id, 'beacon', 1 from collections where id = $1 on conflict do nothing`,
     [collection],

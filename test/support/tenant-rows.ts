@@ -153,6 +153,8 @@ function valueOfType(type: string, tag: string, hex: string): string | null {
       return `b'1'`;
     case 'regconfig':
       return `'english'::regconfig`;
+    case 'regconfig[]':
+      return `array['simple'::regconfig]`;
     case 'xid8':
       return 'pg_current_xact_id()';
     case 'integer':

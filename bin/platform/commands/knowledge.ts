@@ -31,6 +31,10 @@ function settingsOf({
   };
 }
 
+function progressOf(change: { former: string[]; chunks_done: number; chunks_total: number }): string {
+  return `from ${change.former.join(', ')}: ${change.chunks_done} of ${change.chunks_total} passages`;
+}
+
 export function addCollections(program: Command): void {
   const group = program.command('collections').description('collections of documents');
 
@@ -55,6 +59,9 @@ export function addCollections(program: Command): void {
           .join(', '),
         passages: statistics.chunks,
         bytes: statistics.bytes,
+        ...(statistics.language_change === null
+          ? {}
+          : { language_change: progressOf(statistics.language_change) }),
       }),
   });
   remote(
@@ -80,7 +87,7 @@ export function addCollections(program: Command): void {
       .argument(id)
       .option('--name <name>', 'its name')
       .option('--description <text>', 'for people; empty for none')
-      .option('--text-search-config <name>', 'the language; its documents are read again')
+      .option('--text-search-config <name>', 'the language; its passages are indexed again in the background')
       .option('--enforce-source-readers', 'leave out what the caller may not read at its source')
       .option('--no-enforce-source-readers', 'show it to everybody who may search the space'),
     {

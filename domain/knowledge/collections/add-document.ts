@@ -72,14 +72,14 @@ export async function addDocument(ctx: Context, input: AddDocument): Promise<Add
 }
 
 /** Pending documents cost repeated attempts of the workers, which all tenants share. @throws `rate_limited` */
-export async function rejectTooManyPending({ em, caller }: Context, more = 1): Promise<void> {
+export async function rejectTooManyPending({ em, caller }: Context): Promise<void> {
   const max = collectionLimits.processing;
   const [waiting] = await em.execute<{ n: number }[]>(
     `select count(*)::int as n from
        (select from documents where tenant_id = ? and status = 'processing' limit ?) as waiting`,
     [caller.tenantId, max],
   );
-  if ((waiting?.n ?? 0) + more > max) {
+  if ((waiting?.n ?? 0) >= max) {
     throw new DomainError('rate_limited', `${max} documents of this tenant wait to be read already.`, {
       retryAfter: 15,
     });

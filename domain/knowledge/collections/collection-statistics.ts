@@ -9,6 +9,18 @@ export interface CollectionStatistics {
   chunks: number;
   /** False: the collection has more documents than are counted. */
   complete: boolean;
+  /** null: all passages have words of the collection's language. */
+  languageChange: LanguageChange | null;
+}
+
+/** A change of the language that is under way. */
+export interface LanguageChange {
+  /** The text search configurations that passages may still have. */
+  former: string[];
+  /** Passages that have been looked at, and about how many there are to look at. */
+  chunksDone: number;
+  chunksTotal: number;
+  startedAt: Date;
 }
 
 /** Documents that one request counts. */
@@ -33,5 +45,25 @@ export async function collectionStatistics(
     bytes: rows.reduce((sum, row) => sum + Number(row.bytes), 0),
     chunks: collection.chunkCount,
     complete: rows.reduce((sum, row) => sum + row.documents, 0) <= maxCounted,
+    languageChange: await languageChange(em, collection),
   };
+}
+
+async function languageChange(
+  em: EntityManager,
+  { tenantId, id }: Collection,
+): Promise<LanguageChange | null> {
+  const [row] = await em.execute<{ former: string[]; done: string; total: string; started_at: Date }[]>(
+    `select former::text[] as former, least(chunks_done, chunks_total) as done, chunks_total as total, started_at
+     from language_changes where tenant_id = ? and collection_id = ?`,
+    [tenantId, id],
+  );
+  return row === undefined
+    ? null
+    : {
+        former: row.former,
+        chunksDone: Number(row.done),
+        chunksTotal: Number(row.total),
+        startedAt: new Date(row.started_at),
+      };
 }

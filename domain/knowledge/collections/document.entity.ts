@@ -89,16 +89,6 @@ export class Document extends schema.class {
     this.updatedAt = new Date();
   }
 
-  /** Back to `processing` from any end; the caller starts the workflow again. */
-  reread(): void {
-    if (this.status === 'processing') {
-      throw new Error('A document that is being read cannot be read again.');
-    }
-    this.status = 'processing';
-    this.failureCode = null;
-    this.updatedAt = new Date();
-  }
-
   // Not a `#` method: the ORM creates entities without their constructor, and those lack it.
   private finish(status: DocumentStatus): void {
     if (this.status !== 'processing') {

@@ -7,14 +7,13 @@ import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import type { Collection } from './collection.entity.ts';
 import { collectionLimits, requireDescription, requireText } from './collection-limits.ts';
 import { lockCollection } from './find-collection.ts';
-import { rereadDocuments } from './reread-documents.ts';
 import { knownConfig } from './text-search-config.ts';
 
 export interface CollectionChange {
   collectionId: string;
   name?: string | undefined;
   description?: string | null | undefined;
-  /** The language: its documents are read again, and are found in the former one until then. */
+  /** The language. Passages get its words in the background, and are found by those of the former until then. */
   textSearchConfig?: string | undefined;
   /** Holds for searches and reads that begin afterwards. */
   enforceSourceReaders?: boolean | undefined;
@@ -23,9 +22,8 @@ export interface CollectionChange {
 const fields = ['name', 'description', 'text_search_config', 'enforce_source_readers'] as const;
 
 /**
- * Updates the given fields.
- * @throws `missing_permission`, `collection_not_found`, `invalid_request`, and for a change of the language
- *   `invalid_state` while documents are being read or where there are too many, and `rate_limited`
+ * Updates the given fields. The database records a change of the language for `reindexSlice`.
+ * @throws `missing_permission`, `collection_not_found`, `invalid_request`
  */
 export async function updateCollection(ctx: Context, change: CollectionChange): Promise<Collection> {
   const { caller, em } = ctx;
@@ -52,7 +50,6 @@ export async function updateCollection(ctx: Context, change: CollectionChange): 
   if (changed.length === 0) {
     return collection;
   }
-  const reread = changed.includes('text_search_config') ? await rereadDocuments(ctx, collection.id) : 0;
   collection.name = after.name;
   collection.description = after.description;
   collection.textSearchConfig = after.text_search_config;
@@ -65,7 +62,7 @@ export async function updateCollection(ctx: Context, change: CollectionChange): 
     changedFields: changed,
     metadata: {
       space_id: collection.spaceId,
-      ...(reread === 0 ? {} : { documents_reread: reread }),
+      ...(changed.includes('text_search_config') ? { text_search_config: after.text_search_config } : {}),
       ...(changed.includes('enforce_source_readers')
         ? { enforce_source_readers: after.enforce_source_readers }
         : {}),

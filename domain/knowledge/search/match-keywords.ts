@@ -13,15 +13,12 @@ interface MatchRow {
 
 export interface KeywordQuery {
   tenantId: string;
-  /** Collections that share a text-search configuration. */
   collectionIds: string[];
-  config: string;
   question: string;
-  /** Number of passages in these collections; maintained on write, never counted by a search. */
-  passages: number;
   filter: DocumentFilter;
   /** What the caller may read at the sources; null: no collection enforces that. */
   reading: SourceReading | null;
+  /** Max hits in each language. */
   limit: number;
 }
 
@@ -35,6 +32,9 @@ const maxLexemes = 32;
  * worded question, and passages that share only frequent words with it are too many to rank. A word weighs more the
  * fewer passages contain it; one without any passage has the average weight of the others, so that it lowers every
  * score without burying the hits.
+ *
+ * While the language of a collection changes, its passages have words of several: each is asked in its own. The languages
+ * are read in the snapshot of the search, so that it misses no passage whose words are replaced meanwhile.
  */
 export async function matchKeywords(em: EntityManager, query: KeywordQuery): Promise<KeywordHit[]> {
   const filtered = documentsMatching(query);
@@ -45,31 +45,37 @@ export async function matchKeywords(em: EntityManager, query: KeywordQuery): Pro
       : `array(select d.id from documents d where d.tenant_id = ? ${filtered.sql('d.id')})`;
   const readable = query.reading === null ? 'null, null' : '?::uuid[], ?::text[]';
   const rows = await em.execute<MatchRow[]>(
-    `with question as materialized (
-       select lexeme from unnest(to_tsvector(?::regconfig, ?))),
+    `with members as materialized (
+       select c.id, c.chunk_count, c.lexeme_chunks, l.config
+       from collections c left join language_changes g on g.tenant_id = c.tenant_id and g.collection_id = c.id
+       cross join lateral unnest(coalesce(g.former, '{}') || c.text_search_config) as l(config)
+       where c.tenant_id = ? and c.id = any(?::uuid[])),
+     languages as materialized (
+       select config, array_agg(id) as collections, sum(chunk_count)::float8 as passages from members group by config),
+     question as materialized (
+       select l.config, q.lexeme from languages l cross join lateral unnest(to_tsvector(l.config, ?)) q),
      frequent as (
-       select s.lexeme, sum(s.df * c.chunk_count::float8 / greatest(c.lexeme_chunks, 1)) as df
-       from lexeme_stats s join collections c on c.tenant_id = s.tenant_id and c.id = s.collection_id
-       where s.tenant_id = ? and s.collection_id = any(?::uuid[]) and s.lexeme in (select lexeme from question)
-       group by s.lexeme),
+       select m.config, s.lexeme, sum(s.df * m.chunk_count::float8 / greatest(m.lexeme_chunks, 1)) as df
+       from members m join question q using (config)
+       join lexeme_stats s on s.tenant_id = ? and s.collection_id = m.id and s.lexeme = q.lexeme
+       group by m.config, s.lexeme),
      ordered as (
-       select lexeme, df, row_number() over w as n, sum(coalesce(df, 1)) over w as candidates
-       from question left join frequent using (lexeme)
-       window w as (order by coalesce(df, 0), lexeme rows unbounded preceding)),
+       select config, lexeme, df, row_number() over w as n, sum(coalesce(df, 1)) over w as candidates
+       from question left join frequent using (config, lexeme)
+       window w as (partition by config order by coalesce(df, 0), lexeme rows unbounded preceding)),
      plan as (
-       select array_agg(lexeme order by n) as lexemes, array_agg(case when rare then null else df end order by n) as df,
+       select config, array_agg(lexeme order by n) as lexemes,
+              array_agg(case when rare then null else df end order by n) as df,
               count(*) filter (where rare)::integer as rare
        from (select *, n = 1 or candidates <= ${maxCandidates} as rare from ordered where n <= ${maxLexemes}) o
-       having count(*) > 0)
-     select r.* from plan p cross join lateral
-       app.rank_readable_passages(?::uuid[], p.lexemes, p.df, p.rare, ?::float8, ${documents}, ${readable}, ?) r`,
+       group by config)
+     select r.* from plan p join languages l using (config) cross join lateral
+       app.rank_passages_of_language(p.config, l.collections, p.lexemes, p.df, p.rare, l.passages, ${documents}, ${readable}, ?) r`,
     [
-      query.config,
-      query.question,
       query.tenantId,
       ids,
-      ids,
-      query.passages,
+      query.question,
+      query.tenantId,
       ...(filtered.params.length === 0 ? [] : [query.tenantId, ...filtered.params]),
       ...(query.reading === null
         ? []

@@ -15,17 +15,18 @@ export async function byKeyword(
   em: EntityManager,
   { collections, query: { query, filter = {} }, principalId }: Searched,
 ): Promise<KeywordHit[]> {
-  const reading = await sourceReading(em, collections, principalId);
-  const question = contentOf(query);
-  const hits: KeywordHit[] = [];
-  for (const [config, members] of Map.groupBy(collections, (collection) => collection.textSearchConfig)) {
-    const collectionIds = members.map(({ id }) => id);
-    const passages = members.reduce((sum, { chunkCount }) => sum + chunkCount, 0);
-    const tenantId = members[0]?.tenantId ?? '';
-    const side = { tenantId, collectionIds, config, question, passages, filter, reading, limit: candidates };
-    hits.push(...(await matchKeywords(em, side)));
+  const [first] = collections;
+  if (first === undefined) {
+    return [];
   }
-  return hits;
+  return matchKeywords(em, {
+    tenantId: first.tenantId,
+    collectionIds: collections.map(({ id }) => id),
+    question: contentOf(query),
+    filter,
+    reading: await sourceReading(em, collections, principalId),
+    limit: candidates,
+  });
 }
 
 export interface ByMeaning {

@@ -17,6 +17,7 @@ import { purgeSyncRuns } from './purge-sync-runs.ts';
 import { purgeThreads } from './purge-threads.ts';
 import { reconcileCalls } from './reconcile-calls.ts';
 import { reconciliation } from './reconciliation.ts';
+import { reindexCollections } from './reindex-collections.ts';
 import { retireSweeps } from './retire-sweeps.ts';
 import type { Sweep } from '#domain/operations/sweep-kinds/sweep.ts';
 
@@ -57,6 +58,7 @@ export const sweeps = {
   purgePassages: { sweep: purgePassages, pace: 'sweep', budgetSeconds: 20 },
   purgeEmbeddings: { sweep: purgeEmbeddings, pace: 'sweep', budgetSeconds: 20 },
   purgeContent: { sweep: purgeContent, pace: 'sweep', budgetSeconds: 20 },
+  reindexCollections: { sweep: reindexCollections, pace: 'sweep', budgetSeconds: 20 },
   measureCollections: { sweep: measureCollections, pace: 'hour', budgetSeconds: 20 },
   maintainPartitions: { sweep: maintainPartitions, pace: 'hour', budgetSeconds: 60 },
   dropOldEvents: { sweep: dropLog, pace: 'hour', budgetSeconds: 20 },

@@ -297,9 +297,9 @@ describe('collectionStatistics', () => {
     const plan = await world.unitOfWork.inTenant(space.tenantId, async (em) => {
       // A table of a few rows is read as a whole.
       await em.execute('set local enable_seqscan = off');
-      let plans: object[] = [];
+      const plans: object[] = [];
       const execute = async (sql: string, values: unknown[]) => {
-        plans = await em.execute(`explain (format json) ${sql}`, values);
+        plans.push(await em.execute(`explain (format json) ${sql}`, values));
         return [];
       };
       await collectionStatistics({ execute } as unknown as EntityManager, collection);

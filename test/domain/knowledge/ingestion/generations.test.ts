@@ -263,9 +263,7 @@ describe('the number of passages of a collection', () => {
         filter: {},
         reading: null,
         collectionIds: [collectionId],
-        config: 'english',
         question: 'beacon',
-        passages: 2,
         limit: 10,
       };
       await matchKeywords({ execute } as unknown as EntityManager, query);
@@ -273,9 +271,10 @@ describe('the number of passages of a collection', () => {
     });
     expect(plan.match(/"Relation Name":"\w+"/g)?.toSorted()).toEqual([
       '"Relation Name":"collections"',
+      '"Relation Name":"language_changes"',
       '"Relation Name":"lexeme_stats"',
     ]);
-    expect(plan.match(/"Function Name":"rank_readable_passages"/g)).toHaveLength(1);
+    expect(plan.match(/"Function Name":"rank_passages_of_language"/g)).toHaveLength(1);
   });
 
   it('is what makes a word rare', async () => {

@@ -112,6 +112,7 @@ describe('the erasure of a collection', () => {
         'collections',
         'connectors',
         'documents',
+        'language_changes',
         'lexeme_stats',
         'source_documents',
         'source_group_members',
