@@ -200,9 +200,7 @@ describe('a search of a tenant that the statistics of PostgreSQL do not know', (
       matchKeywords(em, {
         tenantId,
         collectionIds: [collectionId],
-        config: 'english',
         question: 'word',
-        passages: 20_000,
         filter: {},
         reading: null,
         limit: 20,
