@@ -102,10 +102,8 @@ export const knowledgeDefects: readonly Defect[] = [
     file: nearest,
     replace: [
       [
-        `select v.document_id, v.generation, v.position from chunk_vectors v
-       where`,
-        `select v.* from (select v.document_id, v.generation, v.position from chunk_vectors v
-       where`,
+        'select v.document_id, v.generation, v.position from ${vectors.sql}',
+        'select v.* from (select v.document_id, v.generation, v.position from ${vectors.sql}',
       ],
       [` \${filtered.sql('v.document_id')}\n       order by`, '\n       order by'],
       [

@@ -14,7 +14,8 @@ begin
 end $$;
 
 -- Spaces with documents that lack vectors, with a generation under construction, or so large that their vectors are to
--- be divided into lists (`partition-generation.ts` has the same number).
+-- be divided into lists (`partition-generation.ts` has the same number) and, where the extension for it is installed, to
+-- be in a graph (`graph-generation.ts` has the same conditions).
 create or replace function app.list_unembedded_spaces(p_after_tenant uuid, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, space_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
@@ -27,7 +28,13 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
     union
     select g.tenant_id, g.space_id from public.embedding_generations g
     where g.state = 'active' and g.partitioned_at is null and 300000 <= (
-      select sum(c.chunk_count) from public.collections c where c.tenant_id = g.tenant_id and c.space_id = g.space_id)) s
+      select sum(c.chunk_count) from public.collections c where c.tenant_id = g.tenant_id and c.space_id = g.space_id)
+    union
+    select g.tenant_id, g.space_id from public.embedding_generations g
+    where app.vector_extension_schema() is not null and g.state = 'active' and g.partitioned_at is not null
+      and (g.graphed_at is null or not app.has_vector_graph(g.id, g.graph))
+      and (g.graph_retry_at is null or g.graph_retry_at < now()) and 300000 <= (
+        select sum(c.chunk_count) from public.collections c where c.tenant_id = g.tenant_id and c.space_id = g.space_id)) s
   where (s.tenant_id, s.space_id) > (p_after_tenant, p_after_id)
   order by s.tenant_id, s.space_id limit p_limit
 $$;
