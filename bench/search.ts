@@ -50,7 +50,7 @@ const signal = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'platform-search-'));
 // Only loading is faster by this: nothing must outlive the run.
 const settings = { fsync: 'off', synchronous_commit: 'off', max_wal_size: '8GB' };
-const { server, stop } = await (values.graph ? withExtension() : plain());
+const postgres = await (values.graph ? withExtension() : plain());
 const found: ReturnType<typeof rowOf>[] = [];
 try {
   const embedders = await cachedEmbedders(join(cache, 'vectors'));
@@ -62,7 +62,7 @@ try {
   });
   say(`${corpus.passages.length} passages and ${corpus.questions.length} questions of public collections`);
   for (const total of totals) {
-    const world = await openWorld({ server });
+    const world = await openWorld({ server: postgres.server });
     const space = await world.addSpace();
     const { inTransaction } = world.access(space);
     const { collection } = await world.act(space, (ctx) => createCollection(ctx, { name: 'C' }));
@@ -101,7 +101,7 @@ try {
     await world.stop();
   }
 } finally {
-  await stop();
+  await postgres.stop();
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 }
 console.table(found);
@@ -126,7 +126,7 @@ function rowOf(graph: 'yes' | 'no', total: number, { recalls, nearest, hybrid }:
 
 async function plain() {
   const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), log: () => undefined, settings });
-  return { server: await prepareTemplate(postgres.adminUrl), stop: postgres.stop };
+  return { server: await prepareTemplate(postgres.adminUrl), stop: () => postgres.stop() };
 }
 
 async function withExtension() {

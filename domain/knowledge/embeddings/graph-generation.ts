@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { hasSqlState } from '#domain/foundation/persistence/sql-state.ts';
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
 import { listedFrom, type Partitioning } from './partition-generation.ts';
+import { lockGeneration } from './start-generation.ts';
 
 /** Vectors per transaction: each is compared with hundreds of others. */
 const batchSize = 200;
@@ -63,31 +64,36 @@ interface Key {
 }
 
 /** @returns the number of the graph that vectors are to join; null: none is due */
-async function begin(em: EntityManager, { tenantId, embeddingId, dims }: Key & { dims: number }) {
-  // Before the table: whoever activates generations locks in this order.
-  const [row] = await em.execute<{ graph: number; is_there: boolean; is_complete: boolean }[]>(
-    `select g.graph, app.has_vector_graph(g.id, g.graph) as is_there, g.graphed_at is not null as is_complete
-     from embedding_generations g
-     where g.tenant_id = ? and g.id = ? and g.state = 'active' and g.partitioned_at is not null
-       and app.vector_extension_schema() is not null and (g.graph_retry_at is null or g.graph_retry_at < now())
-       and ${listedFrom} <= (
-         select sum(c.chunk_count) from collections c where c.tenant_id = g.tenant_id and c.space_id = g.space_id)
-     for no key update of g`,
-    [tenantId, embeddingId],
-  );
-  if (row === undefined || (row.is_there && row.is_complete)) {
+async function begin(em: EntityManager, key: Key & { dims: number }): Promise<number | null> {
+  if ((await due(em, key)) === null) {
     return null;
   }
-  if (row.is_there) {
-    return row.graph;
+  // Another worker may have begun it: that is seen by a statement behind the lock. Who activates locks in this order, too.
+  await lockGeneration(em, key.embeddingId);
+  const found = await due(em, key);
+  if (found === null || found.is_there) {
+    return found && found.graph;
   }
-  const graph = row.graph + 1;
-  await em.execute('select app.add_vector_graph(?, ?, ?)', [embeddingId, graph, dims]);
+  const graph = found.graph + 1;
+  await em.execute('select app.add_vector_graph(?, ?, ?)', [key.embeddingId, graph, key.dims]);
   await em.execute(
     'update embedding_generations set graph = ?, graphed_at = null where tenant_id = ? and id = ?',
-    [graph, tenantId, embeddingId],
+    [graph, key.tenantId, key.embeddingId],
   );
   return graph;
+}
+
+async function due(em: EntityManager, { tenantId, embeddingId }: Key) {
+  const [row] = await em.execute<{ graph: number; is_there: boolean }[]>(
+    `select g.graph, app.has_vector_graph(g.id, g.graph) as is_there from embedding_generations g
+     where g.tenant_id = ? and g.id = ? and g.state = 'active' and g.partitioned_at is not null
+       and app.vector_extension_schema() is not null and (g.graph_retry_at is null or g.graph_retry_at < now())
+       and (g.graphed_at is null or not app.has_vector_graph(g.id, g.graph))
+       and ${listedFrom} <= (
+         select sum(c.chunk_count) from collections c where c.tenant_id = g.tenant_id and c.space_id = g.space_id)`,
+    [tenantId, embeddingId],
+  );
+  return row ?? null;
 }
 
 /** Whoever writes vectors waits while a graph is begun, so that it is not tried again soon. */
@@ -98,7 +104,10 @@ async function putOff(em: EntityManager, { tenantId, embeddingId }: Key): Promis
   );
 }
 
-/** Passes over rows that a deletion has locked: waiting for it, while it waits for another of them, would be a deadlock. */
+/**
+ * None joins a graph that another has replaced. Rows that a deletion has locked are passed over: waiting for it, while it
+ * waits for another of them, would be a deadlock.
+ */
 async function join(
   em: EntityManager,
   { tenantId, embeddingId, graph, after }: Key & { graph: number; after: string | null },
@@ -113,6 +122,7 @@ async function join(
       `with given as materialized (
          select v.collection_id, v.document_id, v.generation, v.position, ${place} as place from chunk_vectors v
          where v.tenant_id = ? and v.embedding_id = ? and v.graph <> ? and ${behind}
+           and exists (select from embedding_generations where tenant_id = ? and id = ? and graph = ?)
          order by v.collection_id, v.document_id, v.generation, v.position limit ${batchSize}),
        free as materialized (
          select g.* from given g
@@ -130,6 +140,9 @@ async function join(
         embeddingId,
         graph,
         ...(after === null ? [] : (JSON.parse(after) as unknown[])),
+        tenantId,
+        embeddingId,
+        graph,
         tenantId,
         embeddingId,
         graph,

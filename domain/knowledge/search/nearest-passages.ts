@@ -42,8 +42,8 @@ const sampleSize = 256;
 const listedFrom = 100_000;
 /** Lists that are read: with 512 of them, a twelfth of the vectors. */
 const nearLists = 32;
-/** Vectors that a graph gives. Chosen by `npm run bench:search`. */
-const graphCandidates = 2_000;
+/** Vectors that a graph gives: as many as one pass over it finds. */
+const graphCandidates = 1_000;
 
 /**
  * Two steps in one statement's snapshot: the scan compares sign bits, then the cosines of its best are computed from
@@ -64,7 +64,7 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
   }
   if (query.graph > 0) {
     const found = await scan(em, query, { graph: query.graph });
-    if (found.compared === compared(query)) {
+    if (found.compared === compared(query, 'graph')) {
       return found;
     }
   }
@@ -78,13 +78,15 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
   return scan(em, query, 'all');
 }
 
-/** Whether a part of the vectors is read that the question has no say in. */
+/** Whether the passages are few, or chosen by a condition: all their vectors are read. */
 function isNarrowed(query: NearestQuery): boolean {
   return query.passages <= listedFrom || query.reading !== null || documentsMatching(query).params.length > 0;
 }
 
 /** What a scan reads. */
 type Part = 'all' | { lists: readonly number[] } | { graph: number };
+
+const isGraph = (part: Part): part is { graph: number } => typeof part === 'object' && 'graph' in part;
 
 async function scan(
   em: EntityManager,
@@ -116,7 +118,7 @@ async function scan(
       ...readable.params,
       ...filtered.params,
       ...heavyShares.flatMap((share) => [signs, heavyBits(query.vector, query.mean, share)]),
-      compared(query),
+      compared(query, isGraph(part) ? 'graph' : 'table'),
       query.tenantId,
       query.embeddingId,
       query.tenantId,
@@ -139,7 +141,7 @@ async function scan(
 
 function vectorsOf({ tenantId, embeddingId, collectionIds }: NearestQuery, part: Part, signs: string) {
   const collections = `{${collectionIds.join(',')}}`;
-  if (typeof part === 'object' && 'graph' in part) {
+  if (isGraph(part)) {
     return {
       sql: 'app.nearest_in_vector_graph(?, ?, ?::uuid[], ?::bit varying, ?) v where true',
       params: [embeddingId, part.graph, collections, signs, graphCandidates],
@@ -157,8 +159,9 @@ function vectorsOf({ tenantId, embeddingId, collectionIds }: NearestQuery, part:
  * Passages whose cosines are computed: sign bits alone misplace more of them the more passages there are. Chosen by
  * `npm run bench:search`.
  */
-function compared({ passages, limit }: NearestQuery): number {
-  return Math.max(limit, passages > 300_000 ? 1_500 : 600);
+function compared({ passages, limit }: NearestQuery, from: 'graph' | 'table'): number {
+  const wanted = Math.max(limit, passages > 300_000 ? 1_500 : 600);
+  return from === 'graph' ? Math.min(wanted, graphCandidates) : wanted;
 }
 
 function documentsReadable({ tenantId, collectionIds, reading }: NearestQuery) {

@@ -69,7 +69,7 @@ end $$;
 create or replace function app.nearest_in_vector_graph(
   p_embedding uuid, p_graph integer, p_collections uuid[], p_signs bit varying, p_limit integer)
 returns table (document_id uuid, generation integer, "position" integer, bits bit varying)
-language plpgsql set search_path = pg_catalog, public, pg_temp
+language plpgsql stable set search_path = pg_catalog, public, pg_temp
   set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   tenant constant uuid := nullif(current_setting('app.tenant_id', true), '')::uuid;

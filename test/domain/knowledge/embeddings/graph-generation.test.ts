@@ -6,8 +6,12 @@ import { nearestPassages, type NearestQuery } from '#domain/knowledge/search/nea
 import { dropVectorGraphs } from '#domain/operations/maintenance/drop-vector-graphs.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import type { SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
+import { createDatabase, dropDatabase } from '#test/support/database-admin.ts';
+import { databaseUrl } from '#test/support/database-urls.ts';
 import { EmbeddingSpace } from '#test/support/embedding-space.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { pgDump, restoreDump } from '#test/support/pg-dump.ts';
 import { Purge } from '#test/support/purge.ts';
 import { sweepOnce } from '#test/support/sweeps.ts';
 import { connect } from '#test/support/tables.ts';
@@ -162,15 +166,24 @@ describe('a graph of the vectors of a large space', () => {
       .poll(
         () =>
           count(
-            `pg_stat_activity a, pg_terminate_backend(a.pid) where a.query like '%joined as%' and a.state = 'active' and a.pid <> pg_backend_pid()`,
+            `pg_stat_activity a, pg_terminate_backend(a.pid) where a.query like '%v.graph <>%' and a.state = 'active' and a.pid <> pg_backend_pid()`,
           ),
         { interval: 5, timeout: 20_000 },
       )
       .toBeGreaterThan(0);
     await lost;
     expect(await outside()).toBeGreaterThan(0);
-    // Two workers at once.
+    // Two workers at once, while another transaction has a row.
+    const holder = await connect(world.database.adminUrl);
+    await holder.query('begin');
+    await holder.query('select from chunk_vectors where embedding_id = $1 and graph = 0 limit 1 for update', [
+      (await target()).generation.id,
+    ]);
     await Promise.all([build(() => false), build(() => false)]);
+    expect(await outside()).toBe(1);
+    expect((await target()).generation.graphedAt).toBeNull();
+    await holder.query('rollback');
+    await holder.end();
     expect(await build(() => false)).toBe(true);
     expect(await outside()).toBe(0);
     expect((await target()).generation.graphedAt).toBeInstanceOf(Date);
@@ -255,11 +268,36 @@ describe('a graph of the vectors of a large space', () => {
     await world.admin.query('create schema elsewhere; grant usage on schema elsewhere to app_rt, app_owner');
     await world.admin.query('create extension vector schema elsewhere');
     expect(await isListed()).toBe(true);
+    // Both find that one is to be begun.
+    await Promise.all([build(() => false), build(() => false)]);
     await space.embedAll();
     expect((await target()).generation).toMatchObject({ graph: 2, graphedAt: expect.any(Date) });
     expect(await outside()).toBe(0);
     expect(await recall()).toBeGreaterThan(0.95);
   }, 120_000);
+
+  it('is in a dump, and is read where that is restored', async (context) => {
+    const dumped = await pgDump(world.database.adminUrl);
+    if ('missing' in dumped) return context.skip(dumped.missing);
+    const name = `${world.database.name}_restored`;
+    await createDatabase(world.database.adminUrl, { name });
+    const url = databaseUrl(world.database.adminUrl, name);
+    await restoreDump(url, dumped.text);
+    const restored = await connect(url);
+    try {
+      const { generation } = await target();
+      await restored.query(`select set_config('app.tenant_id', $1, false)`, [space.fixture.tenantId]);
+      const { rowCount } = await restored.query(
+        `select from chunk_vectors v, app.nearest_in_vector_graph(v.embedding_id, $2, array[v.collection_id], v.bits, 50)
+         where v.ctid = (select min(ctid) from chunk_vectors where embedding_id = $1)`,
+        [generation.id, generation.graph],
+      );
+      expect(rowCount).toBe(50);
+    } finally {
+      await restored.end();
+      await dropDatabase(world.database.adminUrl, name);
+    }
+  }, 60_000);
 
   it('is dropped with its generation, at the first moment when no reader is in its way', async () => {
     await build(() => false, neighbour);
@@ -267,16 +305,16 @@ describe('a graph of the vectors of a large space', () => {
     const purge = new Purge(world.database);
     const deps = { database: world.database.database, purge };
     try {
-      expect(await dropVectorGraphs.isDue!(deps as never)).toBe(false);
+      expect(await dropVectorGraphs.isDue!(deps as SweepDependencies)).toBe(false);
       await world.admin.query(
         `update embedding_generations set state = 'retired', ended_at = now() where space_id = $1`,
         [space.fixture.spaceId],
       );
-      expect(await dropVectorGraphs.isDue!(deps as never)).toBe(true);
+      expect(await dropVectorGraphs.isDue!(deps as SweepDependencies)).toBe(true);
       const reader = await connect(world.database.adminUrl);
       await reader.query('begin');
       await reader.query('select count(*) from chunk_vectors');
-      const swept = sweepOnce(dropVectorGraphs, deps as never);
+      const swept = sweepOnce(dropVectorGraphs, deps);
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect((await graphs()).map(({ indexrelname }) => indexrelname)).toContain(name);
       await reader.end();
@@ -288,7 +326,7 @@ describe('a graph of the vectors of a large space', () => {
         neighbour.fixture.tenantId,
       ]);
       await world.admin.query('set session_replication_role = origin');
-      await sweepOnce(dropVectorGraphs, deps as never);
+      await sweepOnce(dropVectorGraphs, deps);
       expect(await graphs()).toEqual([]);
     } finally {
       await purge.close();
