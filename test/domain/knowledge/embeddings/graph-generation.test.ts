@@ -303,7 +303,7 @@ describe('a graph of the vectors of a large space', () => {
     await build(() => false, neighbour);
     const [name, other] = [await nameOf(), await nameOf(neighbour)];
     const purge = new Purge(world.database);
-    const deps = { database: world.database.database, purge };
+    const deps: Partial<SweepDependencies> = { database: world.database.database, purge };
     try {
       expect(await dropVectorGraphs.isDue!(deps as SweepDependencies)).toBe(false);
       await world.admin.query(
