@@ -6,7 +6,7 @@ const ingestion = 'test/activities/ingest-document.test.ts';
 const ofSpace = 'test/activities/embed-space.test.ts';
 const nearest = 'domain/knowledge/search/nearest-passages.ts';
 const partitioning = 'test/domain/knowledge/embeddings/partition-generation.test.ts';
-const graphs = 'domain/operations/schema/functions/embedding-graphs.sql';
+const graphs = 'domain/operations/schema/functions/embeddings.sql';
 const graphing = 'test/domain/knowledge/embeddings/graph-generation.test.ts';
 const keywords = 'domain/operations/schema/functions/keyword-search.sql';
 const readers = 'test/domain/knowledge/search/readers.test.ts';
@@ -113,7 +113,7 @@ export const knowledgeDefects: readonly Defect[] = [
         `& ?::bit varying), v.bits limit ?) v where true \${filtered.sql('v.document_id')})`,
       ],
       ['      ...filtered.params,\n', ''],
-      ['      compared(query),\n', '      compared(query),\n      ...filtered.params,\n'],
+      ['      compared(query, part),\n', '      compared(query, part),\n      ...filtered.params,\n'],
     ],
     test: meaning,
     caughtBy: 'behind any number of better ones',
@@ -243,14 +243,16 @@ export const knowledgeDefects: readonly Defect[] = [
   {
     name: 'new vectors outside of their graph',
     file: graphs,
-    replace: [['  return new;', '  new.graph := 0;\n  return new;']],
+    replace: [
+      ['    where g.tenant_id = new.tenant_id and g.id = new.embedding_id), 0);', '    where false), 0);'],
+    ],
     test: graphing,
     caughtBy: 'takes the vectors of new documents',
   },
   {
     name: 'too few candidates of a graph',
     file: nearest,
-    replace: [['found.compared === compared(query)', 'found.compared >= 0']],
+    replace: [['found.compared === compared(query, part)', 'found.compared >= 0']],
     test: graphing,
     caughtBy: 'too few of the searched collections',
   },

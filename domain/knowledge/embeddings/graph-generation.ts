@@ -96,7 +96,7 @@ async function due(em: EntityManager, { tenantId, embeddingId }: Key) {
   return row ?? null;
 }
 
-/** Whoever writes vectors waits while a graph is begun, so that it is not tried again soon. */
+/** Transactions that write vectors wait while a graph is begun, so that it is not tried again soon. */
 async function putOff(em: EntityManager, { tenantId, embeddingId }: Key): Promise<void> {
   await em.execute(
     `update embedding_generations set graph_retry_at = now() + interval '10 minutes' where tenant_id = ? and id = ?`,

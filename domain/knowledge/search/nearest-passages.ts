@@ -63,8 +63,9 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
     return scan(em, query, 'all');
   }
   if (query.graph > 0) {
-    const found = await scan(em, query, { graph: query.graph });
-    if (found.compared === compared(query, 'graph')) {
+    const part = { graph: query.graph };
+    const found = await scan(em, query, part);
+    if (found.compared === compared(query, part)) {
       return found;
     }
   }
@@ -118,7 +119,7 @@ async function scan(
       ...readable.params,
       ...filtered.params,
       ...heavyShares.flatMap((share) => [signs, heavyBits(query.vector, query.mean, share)]),
-      compared(query, isGraph(part) ? 'graph' : 'table'),
+      compared(query, part),
       query.tenantId,
       query.embeddingId,
       query.tenantId,
@@ -159,9 +160,9 @@ function vectorsOf({ tenantId, embeddingId, collectionIds }: NearestQuery, part:
  * Passages whose cosines are computed: sign bits alone misplace more of them the more passages there are. Chosen by
  * `npm run bench:search`.
  */
-function compared({ passages, limit }: NearestQuery, from: 'graph' | 'table'): number {
+function compared({ passages, limit }: NearestQuery, part: Part): number {
   const wanted = Math.max(limit, passages > 300_000 ? 1_500 : 600);
-  return from === 'graph' ? Math.min(wanted, graphCandidates) : wanted;
+  return isGraph(part) ? Math.min(wanted, graphCandidates) : wanted;
 }
 
 function documentsReadable({ tenantId, collectionIds, reading }: NearestQuery) {

@@ -289,8 +289,8 @@ describe('a graph of the vectors of a large space', () => {
       await restored.query(`select set_config('app.tenant_id', $1, false)`, [space.fixture.tenantId]);
       const { rowCount } = await restored.query(
         `select from chunk_vectors v, app.nearest_in_vector_graph(v.embedding_id, $2, array[v.collection_id], v.bits, 50)
-         where v.ctid = (select min(ctid) from chunk_vectors where embedding_id = $1)`,
-        [generation.id, generation.graph],
+         where v.ctid = (select min(ctid) from chunk_vectors where embedding_id = $1 and collection_id = $3)`,
+        [generation.id, generation.graph, space.collectionId],
       );
       expect(rowCount).toBe(50);
     } finally {
