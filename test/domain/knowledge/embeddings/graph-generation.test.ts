@@ -226,6 +226,14 @@ describe('a graph of the vectors of a large space', () => {
     expect(await nearest(questions[0]!, within)).toEqual(
       await nearest(questions[0]!, { ...within, graph: 0 }),
     );
+    const setGraph = (graph: number) =>
+      world.admin.query('update chunk_vectors set graph = $2 where collection_id = $1', [
+        collection.id,
+        graph,
+      ]);
+    await setGraph(0);
+    expect(await nearest(questions[0]!, within)).toHaveLength(10);
+    await setGraph(1);
     const filtered = {
       collectionIds: [space.collectionId, collection.id],
       filter: { createdFrom: document.createdAt },
