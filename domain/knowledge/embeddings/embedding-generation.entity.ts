@@ -20,6 +20,12 @@ const schema = defineEntity({
     listCount: p.smallint().default(0),
     /** When each of its vectors had a list. */
     partitionedAt: p.datetime().nullable(),
+    /** Number of the graph that its vectors join; 0: none was begun. */
+    graph: p.smallint().default(0),
+    /** When each of its vectors had joined that graph. */
+    graphedAt: p.datetime().nullable(),
+    /** Not before: an attempt to begin a graph was in the way of others. */
+    graphRetryAt: p.datetime().nullable(),
     /** While building: documents up to this id have their vectors. */
     doneThrough: p.uuid().nullable(),
     documentsDone: p.integer().default(0),

@@ -15,7 +15,7 @@ export interface Partitioning {
 }
 
 /** Passages of a space from which its vectors are divided into lists; `app.list_unembedded_spaces` has the same number. */
-const listedFrom = 300_000;
+export const listedFrom = 300_000;
 /** Searches read a share of them: the more there are, the closer that share is to the question. */
 const lists = 512;
 /** Vectors that lists are learned from. */

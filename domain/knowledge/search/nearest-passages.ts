@@ -11,6 +11,8 @@ export interface NearestQuery {
   mean: Float32Array;
   /** Lists of its vectors; 0: it has none. */
   listCount: number;
+  /** Number of the graph that all of its vectors are in; 0: there is none. */
+  graph: number;
   /** Of length 1. */
   vector: Float32Array;
   /** Collections of one space; never empty. */
@@ -36,10 +38,12 @@ const heavyShares = [0.65, 0.3];
 /** Vectors that the background is estimated from. */
 const sampleSize = 256;
 
-/** Passages of the searched collections from which only the lists near the question are read. */
+/** Passages of the searched collections from which only a graph's or the lists' part near the question is read. */
 const listedFrom = 100_000;
 /** Lists that are read: with 512 of them, a twelfth of the vectors. */
 const nearLists = 32;
+/** Vectors that a graph gives: as many as one pass over it finds. */
+const graphCandidates = 1_000;
 
 /**
  * Two steps in one statement's snapshot: the scan compares sign bits, then the cosines of its best are computed from
@@ -49,41 +53,57 @@ const nearLists = 32;
  * alike, three times as many cosines find fewer of the nearest. Of passages with as many different signs, the order of
  * their bits decides, and not that of the table: the same passages are found after each repair or restore.
  *
- * Of many passages, the scan reads the lists of vectors that are nearest to the question. It reads all of them where a
- * filter or the choice of collections leaves too few passages of those lists.
+ * Of many passages, the candidates come from a graph of the vectors, which finds those with the fewest different signs
+ * of all: more of them are taken, since the components do not weigh there. Without a graph the scan reads the lists of
+ * vectors that are nearest to the question. It reads all of them where a filter or the choice of collections leaves too
+ * few passages.
  */
 export async function nearestPassages(em: EntityManager, query: NearestQuery): Promise<NearestPassages> {
-  const lists = await listsToRead(em, query);
-  const found = await scan(em, query, lists);
-  return lists !== null && found.hits.length < query.limit ? scan(em, query, null) : found;
+  if (isNarrowed(query)) {
+    return scan(em, query, 'all');
+  }
+  if (query.graph > 0) {
+    const part = { graph: query.graph };
+    const found = await scan(em, query, part);
+    if (found.compared === compared(query, part)) {
+      return found;
+    }
+  }
+  const lists = query.listCount === 0 ? null : await readLists(em, query);
+  if (lists !== null) {
+    const found = await scan(em, query, { lists: [0, ...lists.nearest(query.vector, nearLists)] });
+    if (found.hits.length >= query.limit) {
+      return found;
+    }
+  }
+  return scan(em, query, 'all');
 }
 
-/** @returns null for all of them */
-async function listsToRead(em: EntityManager, query: NearestQuery): Promise<number[] | null> {
-  const { vector, listCount, passages } = query;
-  const isFiltered = query.reading !== null || documentsMatching(query).params.length > 0;
-  if (listCount === 0 || passages <= listedFrom || isFiltered) {
-    return null;
-  }
-  const lists = await readLists(em, query);
-  return lists && [0, ...lists.nearest(vector, nearLists)];
+/** Whether the passages are few, or chosen by a condition: all their vectors are read. */
+function isNarrowed(query: NearestQuery): boolean {
+  return query.passages <= listedFrom || query.reading !== null || documentsMatching(query).params.length > 0;
 }
+
+/** What a scan reads. */
+type Part = 'all' | { lists: readonly number[] } | { graph: number };
+
+const isGraph = (part: Part): part is { graph: number } => typeof part === 'object' && 'graph' in part;
 
 async function scan(
   em: EntityManager,
   query: NearestQuery,
-  lists: readonly number[] | null,
-): Promise<NearestPassages> {
+  part: Part,
+): Promise<NearestPassages & { compared: number }> {
   const filtered = documentsMatching(query);
   const readable = documentsReadable(query);
   const signs = signBits(query.vector, query.mean);
+  const vectors = vectorsOf(query, part, signs);
   const rows = await em.execute<
     { document_id: string | null; generation: number; position: number; vector: Buffer }[]
   >(
     `with near as materialized (
-       select v.document_id, v.generation, v.position from chunk_vectors v
-       where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[])
-         ${lists === null ? '' : 'and v.list = any(?::smallint[])'} ${readable.sql} ${filtered.sql('v.document_id')}
+       select v.document_id, v.generation, v.position from ${vectors.sql}
+         ${readable.sql} ${filtered.sql('v.document_id')}
        order by bit_count((v.bits # ?::bit varying) & ?::bit varying)
          + bit_count((v.bits # ?::bit varying) & ?::bit varying), v.bits limit ?),
      sample as materialized (
@@ -95,14 +115,11 @@ async function scan(
      union all
      select null, 0, 0, vector from sample`,
     [
-      query.tenantId,
-      query.embeddingId,
-      `{${query.collectionIds.join(',')}}`,
-      ...(lists === null ? [] : [`{${lists.join(',')}}`]),
+      ...vectors.params,
       ...readable.params,
       ...filtered.params,
       ...heavyShares.flatMap((share) => [signs, heavyBits(query.vector, query.mean, share)]),
-      compared(query),
+      compared(query, part),
       query.tenantId,
       query.embeddingId,
       query.tenantId,
@@ -120,15 +137,32 @@ async function scan(
     }
   }
   hits.sort((a, b) => b.cosine - a.cosine);
-  return { hits: hits.slice(0, query.limit), background: statistics(sample) };
+  return { hits: hits.slice(0, query.limit), background: statistics(sample), compared: hits.length };
+}
+
+function vectorsOf({ tenantId, embeddingId, collectionIds }: NearestQuery, part: Part, signs: string) {
+  const collections = `{${collectionIds.join(',')}}`;
+  if (isGraph(part)) {
+    return {
+      sql: 'app.nearest_in_vector_graph(?, ?, ?::uuid[], ?::bit varying, ?) v where true',
+      params: [embeddingId, part.graph, collections, signs, graphCandidates],
+    };
+  }
+  const lists = part === 'all' ? null : part.lists;
+  return {
+    sql: `chunk_vectors v where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[])
+         ${lists === null ? '' : 'and v.list = any(?::smallint[])'}`,
+    params: [tenantId, embeddingId, collections, ...(lists === null ? [] : [`{${lists.join(',')}}`])],
+  };
 }
 
 /**
  * Passages whose cosines are computed: sign bits alone misplace more of them the more passages there are. Chosen by
  * `npm run bench:search`.
  */
-function compared({ passages, limit }: NearestQuery): number {
-  return Math.max(limit, passages > 300_000 ? 1_500 : 600);
+function compared({ passages, limit }: NearestQuery, part: Part): number {
+  const wanted = Math.max(limit, passages > 300_000 ? 1_500 : 600);
+  return isGraph(part) ? Math.min(wanted, graphCandidates) : wanted;
 }
 
 function documentsReadable({ tenantId, collectionIds, reading }: NearestQuery) {

@@ -22,6 +22,8 @@ export interface QuestionVector {
   mean: Float32Array;
   /** Lists of the generation's vectors; 0: it has none. */
   listCount: number;
+  /** Number of the graph that all of the generation's vectors are in; 0: there is none. */
+  graph: number;
   vector: Float32Array;
 }
 
@@ -67,6 +69,7 @@ export async function questionVector(
     return {
       embeddingId: generation.id,
       listCount: generation.listCount,
+      graph: generation.graphedAt == null ? 0 : generation.graph,
       mean: bytesToFloats(generation.mean),
       vector,
     };

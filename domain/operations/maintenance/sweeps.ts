@@ -1,6 +1,7 @@
 import { dueAttempts } from '#domain/operations/connections/due-attempts.ts';
 import { revokeConnections } from '#domain/operations/connections/revoke-connections.ts';
 import { anchorLog, dropLog, sealLog } from './event-log.ts';
+import { dropVectorGraphs } from './drop-vector-graphs.ts';
 import { expireInvites } from './expire-invites.ts';
 import { listedSweep } from '#domain/operations/sweep-kinds/listed-sweep.ts';
 import { maintainPartitions } from './maintain-partitions.ts';
@@ -57,6 +58,7 @@ export const sweeps = {
   purgeSyncRuns: { sweep: purgeSyncRuns, pace: 'day', budgetSeconds: 20 },
   purgePassages: { sweep: purgePassages, pace: 'sweep', budgetSeconds: 20 },
   purgeEmbeddings: { sweep: purgeEmbeddings, pace: 'sweep', budgetSeconds: 20 },
+  dropVectorGraphs: { sweep: dropVectorGraphs, pace: 'sweep', budgetSeconds: 20 },
   purgeContent: { sweep: purgeContent, pace: 'sweep', budgetSeconds: 20 },
   reindexCollections: { sweep: reindexCollections, pace: 'sweep', budgetSeconds: 20 },
   measureCollections: { sweep: measureCollections, pace: 'hour', budgetSeconds: 20 },

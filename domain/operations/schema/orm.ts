@@ -33,6 +33,7 @@ import { Migration20261126031500 } from '#domain/operations/schema/migrations/sc
 import { Migration20261126163000 } from '#domain/operations/schema/migrations/watches/Migration20261126163000.ts';
 import { Migration20261127013000 } from '#domain/operations/schema/migrations/sync-runs/Migration20261127013000.ts';
 import { Migration20261127021000 } from '#domain/operations/schema/migrations/source-documents/Migration20261127021000.ts';
+import { Migration20261127060000 } from '#domain/operations/schema/migrations/vector-graphs/Migration20261127060000.ts';
 import { Migration20261127063000 } from '#domain/operations/schema/migrations/connector-servers/Migration20261127063000.ts';
 import { Migration20261127064500 } from '#domain/operations/schema/migrations/language-changes/Migration20261127064500.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
@@ -71,6 +72,7 @@ export const migrationsList = [
   { name: 'Migration20261126163000', class: Migration20261126163000 },
   { name: 'Migration20261127013000', class: Migration20261127013000 },
   { name: 'Migration20261127021000', class: Migration20261127021000 },
+  { name: 'Migration20261127060000', class: Migration20261127060000 },
   { name: 'Migration20261127063000', class: Migration20261127063000 },
   { name: 'Migration20261127064500', class: Migration20261127064500 },
 ];

@@ -61,6 +61,7 @@ async function nearest(question: string, listCount?: number, caller: SpaceFixtur
       tenantId: space.fixture.tenantId,
       embeddingId: generation.id,
       listCount: listCount ?? generation.listCount,
+      graph: 0,
       mean: bytesToFloats(generation.mean),
       vector: wordVector(question, model.dims, model.providerModel),
       collectionIds: [space.collectionId],

@@ -57,6 +57,7 @@ async function nearest(vectors: readonly Float32Array[], places = [...vectors.ke
       mean,
       vector: question,
       listCount: 0,
+      graph: 0,
       passages: vectors.length,
       filter: {},
       reading: null,
