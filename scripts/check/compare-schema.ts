@@ -34,6 +34,7 @@ const WITHOUT_ENTITY = new Set([
   'outbox',
   'rate_buckets',
   'redactions',
+  'reranking_usage',
   'response_context',
   'response_ids',
   'session_tokens',

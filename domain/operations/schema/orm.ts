@@ -33,6 +33,7 @@ import { Migration20261126031500 } from '#domain/operations/schema/migrations/sc
 import { Migration20261126163000 } from '#domain/operations/schema/migrations/watches/Migration20261126163000.ts';
 import { Migration20261127013000 } from '#domain/operations/schema/migrations/sync-runs/Migration20261127013000.ts';
 import { Migration20261127021000 } from '#domain/operations/schema/migrations/source-documents/Migration20261127021000.ts';
+import { Migration20261127064500 } from '#domain/operations/schema/migrations/reranking/Migration20261127064500.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -69,6 +70,7 @@ export const migrationsList = [
   { name: 'Migration20261126163000', class: Migration20261126163000 },
   { name: 'Migration20261127013000', class: Migration20261127013000 },
   { name: 'Migration20261127021000', class: Migration20261127021000 },
+  { name: 'Migration20261127064500', class: Migration20261127064500 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */
