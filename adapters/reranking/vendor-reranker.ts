@@ -6,9 +6,10 @@ import type { RerankingModel } from '#domain/knowledge/reranking/reranking-model
 import { failureOfStatus, toEmbeddingFailure, UnreadableAnswer } from '../embeddings/vendor-failures.ts';
 import type { VendorPauses } from '../embeddings/vendor-pauses.ts';
 import type { VendorShares } from '../embeddings/vendor-shares.ts';
+import { sharedConnection } from '../models/shared-connection.ts';
 import { connectionOf, type VendorOptions } from '../models/vendor-gateway.ts';
 import { judgedTexts } from './judged-texts.ts';
-import { rerankDialects, type RerankAnswer } from './rerank-dialects.ts';
+import { rerankDialects, type RerankAnswer, type RerankDialect } from './rerank-dialects.ts';
 import { unitScores } from './unit-scores.ts';
 
 interface VendorReranking {
@@ -63,7 +64,7 @@ async function request(
   const dialect = rerankDialects[model.providerKind];
   try {
     const { baseURL, apiKey, fetch } = await connectionOf(
-      connectable(model),
+      sharedConnection(model),
       { baseUrl: rerankingDefaults(model.providerKind, model.providerModel).baseUrl ?? '' },
       options,
       'reranking',
@@ -81,7 +82,7 @@ async function request(
     if (answer.status !== 200) {
       throw await failureOfStatus(answer);
     }
-    const read = parse(await answer.text(), body.length, dialect.read);
+    const read = parse(await answer.text(), body.length, dialect);
     return { scores: unitScores(read.results, passages.length, model.scoreScale), ...usageOf(read, judged) };
   } catch (error) {
     signal.throwIfAborted();
@@ -94,26 +95,17 @@ async function request(
   }
 }
 
-/** The model acts for no principal: only a credential that the whole tenant shares can match. */
-function connectable({ tenantId, id, baseUrl, credentialId }: RerankingModel) {
-  const stored = credentialId == null ? null : { tenantId, spaceId: null, principalId: id, credentialId };
-  return {
-    tenantId,
-    model: { baseUrl: baseUrl ?? null, credentialRef: null, ...(stored === null ? {} : { stored }) },
-  };
-}
-
 /** Some servers repeat the passages, some of them with an escape for each letter. */
 const maxUnitsPerSent = 6;
 /** What an answer has beside them, such as the names of its members. */
 const maxUnitsBeside = 65_536;
 
-function parse(text: string, sent: number, read: (answer: unknown) => RerankAnswer): RerankAnswer {
+function parse(text: string, sent: number, dialect: RerankDialect): RerankAnswer {
   if (text.length > sent * maxUnitsPerSent + maxUnitsBeside) {
     throw new UnreadableAnswer();
   }
   try {
-    return read(JSON.parse(text));
+    return dialect.read(JSON.parse(text));
   } catch {
     throw new UnreadableAnswer();
   }

@@ -36,13 +36,10 @@ export const searchBody = z.strictObject({
   alpha: alpha
     .default(defaultAlpha)
     .meta({ description: 'Weight of the search by meaning against the search by words.' }),
-  rerank: z
-    .boolean()
-    .optional()
-    .meta({
-      description:
-        'Whether the reranking model of the space orders the passages; as the space has chosen when left out.',
-    }),
+  rerank: z.boolean().optional().meta({
+    description:
+      'Whether the reranking model of the space orders the passages; as the space has chosen when left out.',
+  }),
   filters: searchFilters.optional(),
   max_tokens: range(z.int(), 64, 32_000)
     .default(defaultMaxTokens)

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { run } from '../../bin/platform/program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { ingest } from '../support/ingest.ts';
@@ -259,6 +260,22 @@ describe('a search', () => {
       reranking: { model_id: null, reason: 'reranker_malformed' },
       results: plain,
     });
+    vi.stubEnv('PLATFORM_URL', await gateway.app.listen({ host: '127.0.0.1', port: 0 }));
+    vi.stubEnv('PLATFORM_API_KEY', world.apiKey);
+    const ask = async (...more: string[]) => {
+      let said = '';
+      const add = (part: string) => void (said += part);
+      await run(['knowledge', 'search', question, '--space', world.spaceId, ...more], { out: add, err: add });
+      return said;
+    };
+    expect(await ask('--no-rerank')).toMatch(
+      /^mode[^]+reranking: +not_requested\n\n\[1\] [\d.]+ \(keyword [\d.]+, vector -\) /,
+    );
+    const { id } = (await send('GET', ofSpace())).body.data.model;
+    expect(await ask('--rerank')).toMatch(
+      new RegExp(`reranking: +${id}\n\n\\[1\\] 0\\.2 \\(keyword [\\d.]+, vector -, rerank 0\\.2\\) `),
+    );
+    vi.unstubAllEnvs();
     server.scripts.push({ status: 401, body: { message: 'invalid api token tk-wombat-7712' } });
     const denied = await execute();
     expect(denied.body.data.reranking.reason).toBe('reranker_refused');

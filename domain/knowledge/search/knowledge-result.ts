@@ -21,8 +21,8 @@ const relevance = {
   coverage: 0.5,
   /** 2.2 deviations from an unrelated passage. */
   vectorScore: 0.27,
-  /** Of a reranking model: the passage answers the question rather than not. */
-  rerankScore: 0.5,
+  /** Of a reranking model: a cosine of 0.2, or a classifier that is rather for it than against. */
+  rerankScore: 0.6,
 };
 
 function isRelevant({ coverage, vectorScore, rerankScore }: Passage): boolean {

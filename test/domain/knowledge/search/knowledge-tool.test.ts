@@ -128,7 +128,7 @@ describe('relevantPassages', () => {
 
   it('keeps passages that the reranking model holds relevant', () => {
     const weak = { coverage: 0, vectorScore: 0 };
-    const passages = [passage({ ...weak, rerankScore: 0.51 }), passage({ ...weak, rerankScore: 0.5 })];
+    const passages = [passage({ ...weak, rerankScore: 0.61 }), passage({ ...weak, rerankScore: 0.6 })];
     const answer = { passages, mode: 'keyword', reason: null, generation: null } as const;
     const reranking = { modelId: 'm', reason: null };
     expect(relevantPassages({ ...answer, passages, reranking })).toEqual([passages[0]]);

@@ -185,7 +185,7 @@ describe('a reranking model that fails', () => {
     ['one_short', 'reranker_malformed'],
     ['one_more', 'reranker_malformed'],
     ['nan', 'reranker_malformed'],
-    ['flood', 'reranker_malformed'],
+    ['no_results', 'reranker_malformed'],
   ];
   let space: EmbeddingSpace;
   let plain: KnowledgeAnswer;
@@ -199,7 +199,7 @@ describe('a reranking model that fails', () => {
     server.scripts.push(script);
     const since = performance.now();
     const answer = await search(space);
-    expect(performance.now() - since).toBeLessThan(6_000);
+    expect(performance.now() - since).toBeLessThan(12_000);
     expect(answer).toEqual({ ...plain, reranking: { modelId: null, reason } });
     expect(await ledgerOf(space)).toEqual([]);
   });
