@@ -317,6 +317,22 @@ describe('a search', () => {
   }, 20_000);
 });
 
+describe('the search of a response', () => {
+  it.each([true, false, undefined])('is offered with its wish (%s) of the request', async (rerank) => {
+    const tool = { type: 'knowledge_search', ...(rerank === undefined ? {} : { rerank }) };
+    const answer = await send('POST', `spaces/${world.spaceId}/responses`, {
+      input: { text: question },
+      tools: [tool],
+    });
+    expect(answer.status, answer.text).toBe(202);
+    const { rows } = await admin.query(`select request->'tools' as tools from responses where id = $1`, [
+      answer.body.id ?? answer.body.data.id,
+    ]);
+    expect(rows[0].tools).toMatchObject([tool]);
+    expect('rerank' in rows[0].tools[0]).toBe(rerank !== undefined);
+  });
+});
+
 describe('another caller', () => {
   it.each([
     ['POST', all, () => body(), 'models.manage'],

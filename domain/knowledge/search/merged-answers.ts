@@ -46,20 +46,15 @@ export class MergedAnswers {
       generation: this.#generations.size === 1 ? generation : null,
       reranking: {
         modelId: this.#rerankedBy.size === 1 ? modelId : null,
-        reason: this.#rerankingReason(),
+        reason: this.#modes.size === 0 ? 'nothing_found' : this.#rerankingReason(),
       },
     };
   }
 
   #rerankingReason(): RerankingReason | null {
-    const reasons = this.#rerankingReasons;
+    const reason = rerankingReasons.find((each) => this.#rerankingReasons.has(each));
     // Spaces without a passage say nothing about the order of the others.
-    if (reasons.size > 1 || this.#rerankedBy.size > 0) {
-      reasons.delete('nothing_found');
-    }
-    return this.#modes.size === 0
-      ? 'nothing_found'
-      : (rerankingReasons.find((each) => reasons.has(each)) ?? null);
+    return reason === 'nothing_found' && this.#rerankedBy.size > 0 ? null : (reason ?? null);
   }
 
   #reason(): KeywordReason | null {
