@@ -125,7 +125,7 @@ describe('a search of a space with a reranking model', () => {
     expect(seen).toEqual([0]);
   });
 
-  it('sends a hundred passages at most, and a passage of the answer once', async () => {
+  it('sends a text that several passages have once', async () => {
     const space = await spaceWith(sections(9).join('\n'));
     await space.add(sections(9).join('\n'));
     await rerankBy(world, space.fixture, server);
