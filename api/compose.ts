@@ -4,6 +4,7 @@ import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
+import { createRerankers } from '#adapters/reranking/create-rerankers.ts';
 import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
 import { sourceDialects } from '#adapters/sources/dialects.ts';
 import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
@@ -42,6 +43,7 @@ import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { ResponseRows } from '#domain/responses/store/response-rows.ts';
 import type { SourceProviders } from '#domain/knowledge/connectors/source-providers.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { Rerankers } from '#domain/knowledge/reranking/reranker.ts';
 import type { OidcClient } from '#domain/identity/sign-in/oidc-client.ts';
 import type { WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
 import { connectLazily } from '#temporal/client.ts';
@@ -75,6 +77,8 @@ export interface GatewayDependencies {
   authorizationPlaces: CheckPlaces;
   /** Omitted: searches are by keyword. */
   embedders?: Embedders | undefined;
+  /** Omitted: no search is reranked. */
+  rerankers?: Rerankers | undefined;
   workflows: WorkflowReader;
   hub: StreamHub;
   telemetry: Telemetry;
@@ -136,13 +140,9 @@ export function assemble(
   const dialects = sourceDialects(sourceProviders);
   const authorizationServers = createAuthorizationServers({ ...egress, dialects });
   const builtin = createBuiltinModel(modelFilesSource(config, process.env));
-  const embedders = createEmbedders({
-    ...egress,
-    builtin,
-    // Of vendors' keys, the gateway uses stored ones only.
-    credential: () => undefined,
-    stored,
-  });
+  // Of vendors' keys, the gateway uses stored ones only.
+  const vendor = { ...egress, credential: () => undefined, stored };
+  const embedders = createEmbedders({ ...vendor, builtin });
   let relay: ReturnType<typeof startRelay> | null = null;
   return {
     config,
@@ -151,6 +151,7 @@ export function assemble(
     responseRows: new ResponseRows(database),
     unitOfWork,
     embedders,
+    rerankers: createRerankers(vendor),
     secrets,
     credentialCache,
     names: createPresidio(egress),

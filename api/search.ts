@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { Rerankers } from '#domain/knowledge/reranking/reranker.ts';
 import type { KnowledgeQuery } from '#domain/knowledge/search/knowledge-query.ts';
 import type { CallerAccess } from '#domain/knowledge/search/search-space.ts';
 import type { GatewayDependencies } from './compose.ts';
@@ -9,16 +10,18 @@ import { whileConnected } from './while-connected.ts';
 
 /** Runs a search of the request's caller when it is its turn; it ends when the client disconnects. */
 export async function searchAs<T>(
-  { embedders, searchPlaces }: Pick<GatewayDependencies, 'embedders' | 'searchPlaces'>,
+  deps: Pick<GatewayDependencies, 'embedders' | 'rerankers' | 'searchPlaces'>,
   request: FastifyRequest,
   search: (access: CallerAccess) => Promise<T>,
 ): Promise<T> {
+  const { embedders, rerankers, searchPlaces } = deps;
   const { tenantId, principalId } = request.identity;
   return whileConnected(request, (signal) =>
     searchPlaces.run(tenantId, signal, (place) =>
       search({
         principalId,
         embedders: embedders && embeddingOutside(place, embedders),
+        rerankers: rerankers && rerankingOutside(place, rerankers),
         signal,
         inContext: (spaceId, work) => place.inside(() => request.inContext(spaceId, work)),
       }),
@@ -39,6 +42,16 @@ function embeddingOutside(place: SearchPlace, embedders: Embedders): Embedders {
   };
 }
 
+/** As with embedders. */
+function rerankingOutside(place: SearchPlace, rerankers: Rerankers): Rerankers {
+  return {
+    of: (model) => {
+      const reranker = rerankers.of(model);
+      return { rerank: (...given) => place.outside(() => reranker.rerank(...given)) };
+    },
+  };
+}
+
 /** The search that a body describes. */
 export function toQuery(spaceId: string, body: SearchBody): KnowledgeQuery {
   const { metadata, created_after: after, created_before: before } = body.filters ?? {};
@@ -48,6 +61,7 @@ export function toQuery(spaceId: string, body: SearchBody): KnowledgeQuery {
     query: body.query,
     limit: body.max_results,
     alpha: body.alpha,
+    ...(body.rerank === undefined ? {} : { rerank: body.rerank }),
     filter: {
       ...(metadata === undefined ? {} : { metadata }),
       ...(after === undefined ? {} : { createdFrom: new Date(after) }),

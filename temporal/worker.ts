@@ -10,6 +10,7 @@ import { createStoredCredentials } from '#adapters/credentials/stored-credential
 import { fileAnchors } from '#adapters/events/file-anchors.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
+import { createRerankers } from '#adapters/reranking/create-rerankers.ts';
 import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
 import { sourceDialects } from '#adapters/sources/dialects.ts';
 import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
@@ -179,6 +180,7 @@ const activities = createActivities({
   extractor: createTextExtractor(),
   sources,
   embedders: createEmbedders({ ...vendor, builtin: builtinEmbedding }),
+  rerankers: createRerankers(vendor),
   publicUrl: config.PUBLIC_URL,
   toolServers: createToolServers({
     ...egress,

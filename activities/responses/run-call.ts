@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { Rerankers } from '#domain/knowledge/reranking/reranker.ts';
 import type { QuestionAccess } from '#domain/knowledge/search/question-vector.ts';
 import { runKnowledgeTool } from '#domain/knowledge/search/knowledge-tool.ts';
 import { executionError } from '#domain/responses/store/call-items.ts';
@@ -22,6 +23,8 @@ export interface CallDependencies extends ServerCallDependencies, ResponseStore 
   metrics: Metrics;
   /** Omitted: search is by keyword. */
   embedders?: Embedders;
+  /** Omitted: no search is reranked. */
+  rerankers?: Rerankers;
 }
 
 /** Runs one tool call through the ledger: its start is committed before the tool is called, its outcome once. */
@@ -120,6 +123,7 @@ async function search(
     principalId: call.principalId,
     inTransaction: (work) => deps.unitOfWork.inTenant(call.tenantId, work),
     embedders: deps.embedders,
+    rerankers: deps.rerankers,
     signal,
   };
   const found = await runKnowledgeTool(access, { ...call, tool });

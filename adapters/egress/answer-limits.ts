@@ -91,6 +91,12 @@ export const answerLimits = {
     maxErrorBytes: 64 * KiB,
     ...oneDocumentWithin(60_000),
   },
+  /** Scores of 100 passages, which some servers repeat. */
+  reranking: {
+    maxBytes: 4 * MiB,
+    maxErrorBytes: 64 * KiB,
+    ...oneDocumentWithin(10_000),
+  },
   /** Pages, files and listings of the sources of connectors. */
   source: {
     maxBytes: 104 * MiB,

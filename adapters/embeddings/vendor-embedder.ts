@@ -1,6 +1,7 @@
 import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
 import { EmbeddingFailure, type Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
+import { sharedConnection } from '../models/shared-connection.ts';
 import { connectionOf, type VendorOptions } from '../models/vendor-gateway.ts';
 import { batchesOf } from './vendor-batches.ts';
 import type { EmbeddingDialect, EmbeddingPurpose } from './vendor-dialects.ts';
@@ -67,7 +68,12 @@ async function request(
   signal.throwIfAborted();
   pauses.check(model);
   try {
-    const { baseURL, apiKey, fetch } = await connectionOf(connectable(model), dialect, options, 'embedding');
+    const { baseURL, apiKey, fetch } = await connectionOf(
+      sharedConnection(model),
+      dialect,
+      options,
+      'embedding',
+    );
     const { path, body } = dialect.request(model, texts, purpose);
     const answer = await fetch(baseURL.replace(/\/$/, '') + path, {
       method: 'POST',
@@ -92,19 +98,6 @@ async function request(
     pauses.note(model, failure);
     throw failure;
   }
-}
-
-/** The model acts for no principal: only a credential that the whole tenant shares can match. */
-function connectable({ tenantId, id, baseUrl, credentialId }: EmbeddingModel) {
-  const stored = credentialId == null ? null : { tenantId, spaceId: null, principalId: id, credentialId };
-  return {
-    tenantId,
-    model: {
-      baseUrl: baseUrl ?? null,
-      credentialRef: null,
-      ...(stored === null ? {} : { stored }),
-    },
-  };
 }
 
 /** Digits of a double, with indentation: longer answers would take seconds to parse, and much memory. */

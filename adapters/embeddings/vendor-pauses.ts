@@ -1,6 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
-import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
+
+/** A row of a model of a tenant. */
+interface ModelRow {
+  tenantId: string;
+  id: string;
+}
 
 /**
  * The times until which vendors do not want requests, by model. Other documents of the tenant do not ask a vendor that
@@ -10,14 +15,14 @@ export class VendorPauses {
   readonly #until = new LRUCache<string, number>({ max: 1_000 });
 
   /** @throws EmbeddingFailure with the remaining time */
-  check({ tenantId, id }: EmbeddingModel): void {
+  check({ tenantId, id }: ModelRow): void {
     const remaining = (this.#until.get(`${tenantId}/${id}`) ?? 0) - Date.now();
     if (remaining > 0) {
       throw new EmbeddingFailure('rate_limited', remaining);
     }
   }
 
-  note({ tenantId, id }: EmbeddingModel, { retryAfterMs }: EmbeddingFailure): void {
+  note({ tenantId, id }: ModelRow, { retryAfterMs }: EmbeddingFailure): void {
     if (retryAfterMs !== null) {
       this.#until.set(`${tenantId}/${id}`, Date.now() + retryAfterMs);
     }

@@ -217,7 +217,7 @@ export async function connectionOf(
   { model, tenantId }: Connectable,
   dialect: Pick<Dialect, 'baseUrl'>,
   options: VendorOptions,
-  use: 'model' | 'embedding' = 'model',
+  use: 'model' | 'embedding' | 'reranking' = 'model',
 ): Promise<VendorConnection> {
   const baseURL = model.baseUrl ?? dialect.baseUrl;
   const apiKey = model.credentialRef === null ? undefined : options.credential(model.credentialRef, baseURL);

@@ -6,6 +6,7 @@ import { responseStatuses } from '#domain/responses/record/response-status.ts';
 import { memberRoles } from '#domain/workspace/members/member-roles.ts';
 import { shownThreadStatuses } from '#domain/conversations/threads/thread-status.ts';
 import * as embeddings from './embeddings.ts';
+import * as reranking from './reranking.ts';
 import * as access from './identity.ts';
 import {
   createCredentialBody,
@@ -198,6 +199,11 @@ export const updateEmbeddingModelInput = embeddingModelInput.extend(
 );
 export const changeSpaceEmbeddingInput = spaceInput.extend(embeddings.changeSpaceEmbeddingBody.shape);
 export const embeddingUsageInput = spaceInput.extend({ days: embeddings.usageDays, ...page });
+export const rerankingModelInput = reranking.rerankingModelParams;
+export const addRerankingModelInput = reranking.addRerankingModelBody;
+export const updateRerankingModelInput = rerankingModelInput.extend(reranking.updateRerankingModelBody.shape);
+export const changeSpaceRerankingInput = spaceInput.extend(reranking.changeSpaceRerankingBody.shape);
+export const rerankingUsageInput = spaceInput.extend({ days: embeddings.usageDays, ...page });
 export const setPriceInput = z.strictObject({
   tenant_id: tenantId,
   alias,

@@ -93,6 +93,7 @@ export const requestedTool = z.union([
     vector_store_ids: z.array(uuid).max(50).optional(),
     max_num_results: range(z.int(), 1, 20).optional(),
     alpha: range(z.number(), 0, 1).optional(),
+    rerank: z.boolean().optional(),
   }),
   ...offeredTools,
 ]);

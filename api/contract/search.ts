@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { documentMediaTypes } from '#domain/knowledge/collections/document-status.ts';
 import { maxQuestionLength } from '#domain/knowledge/search/question.ts';
 import { keywordReasons } from '#domain/knowledge/search/question-vector.ts';
+import { rerankingReasons } from '#domain/knowledge/search/reranking-target.ts';
 import { data, moment, range, uuid } from './common.ts';
 
 /** Max collections that a request names. */
@@ -35,6 +36,10 @@ export const searchBody = z.strictObject({
   alpha: alpha
     .default(defaultAlpha)
     .meta({ description: 'Weight of the search by meaning against the search by words.' }),
+  rerank: z.boolean().optional().meta({
+    description:
+      'Whether the reranking model of the space orders the passages; as the space has chosen when left out.',
+  }),
   filters: searchFilters.optional(),
   max_tokens: range(z.int(), 64, 32_000)
     .default(defaultMaxTokens)
@@ -82,6 +87,15 @@ export const searchAnswer = z
       .nullable()
       .meta({ description: 'Why passages were not, or not everywhere, searched by meaning.' }),
     generation: uuid.nullable(),
+    reranking: z.strictObject({
+      model_id: uuid
+        .nullable()
+        .meta({ description: 'The model whose order this is; null: none, or several of several spaces.' }),
+      reason: z
+        .enum(rerankingReasons)
+        .nullable()
+        .meta({ description: 'Why passages are not, or not everywhere, in the order of a reranking model.' }),
+    }),
     results: z.array(
       z.strictObject({
         document_id: uuid,
@@ -96,6 +110,7 @@ export const searchAnswer = z
         score: z.number(),
         keyword_score: z.number(),
         vector_score: z.number().nullable(),
+        rerank_score: z.number().nullable(),
         attributes: z.record(z.string(), z.string()),
       }),
     ),

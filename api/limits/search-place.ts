@@ -1,7 +1,7 @@
 type Release = () => void;
 
 /**
- * The place of one search. It is given up while the search waits for an embedding model, and taken again for the steps
+ * The place of one search. It is given up while the search waits for an embedding or reranking model, and taken again for the steps
  * behind: a vendor that does not answer keeps no other search waiting.
  */
 export class SearchPlace {

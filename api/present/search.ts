@@ -6,11 +6,12 @@ import type { KnowledgeAnswer } from '#domain/knowledge/search/search-knowledge.
 
 /** `maxTokens`: of the text for a prompt. */
 export function presentSearch(answer: KnowledgeAnswer, maxTokens: number): SearchAnswer {
-  const { passages, mode, reason, generation } = answer;
+  const { passages, mode, reason, generation, reranking } = answer;
   return {
     mode,
     reason,
     generation,
+    reranking: { model_id: reranking.modelId, reason: reranking.reason },
     results: passages.map((passage) => ({
       document_id: passage.documentId,
       filename: passage.filename,
@@ -24,6 +25,7 @@ export function presentSearch(answer: KnowledgeAnswer, maxTokens: number): Searc
       score: roundScore(passage.score),
       keyword_score: roundScore(passage.keywordScore),
       vector_score: mode === 'hybrid' ? roundScore(passage.vectorScore) : null,
+      rerank_score: passage.rerankScore === null ? null : roundScore(passage.rerankScore),
       attributes: passage.attributes,
     })),
     sources: sourcesOf(passages),

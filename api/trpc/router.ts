@@ -11,6 +11,7 @@ import { models, prices } from './models.ts';
 import { observability } from './observability.ts';
 import { notifications } from './notifications.ts';
 import { projectMembers, projects } from './projects.ts';
+import { rerankingModels, spaceReranking } from './reranking.ts';
 import { responses } from './responses.ts';
 import { roles } from './roles.ts';
 import { identityProviders, sessions } from './sign-in.ts';
@@ -47,6 +48,8 @@ export const appRouter = router({
   connectors,
   embeddingModels,
   spaceEmbedding,
+  rerankingModels,
+  spaceReranking,
   knowledge,
   credentials,
   tenantCredentials,

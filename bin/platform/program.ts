@@ -4,6 +4,7 @@ import { addCollections, addDocuments } from './commands/knowledge.ts';
 import { addConnectors } from './commands/connectors.ts';
 import { addCredentials } from './commands/credentials.ts';
 import { addEmbeddingModels, addSpaceEmbedding } from './commands/embeddings.ts';
+import { addRerankingModels, addSpaceReranking } from './commands/reranking.ts';
 import { addEvents } from './commands/events.ts';
 import { addGovernance } from './commands/governance.ts';
 import { addInvites } from './commands/invites.ts';
@@ -58,6 +59,8 @@ export function createProgram(streams: Streams): Command {
   addPrices(program);
   addEmbeddingModels(program);
   addSpaceEmbedding(program);
+  addRerankingModels(program);
+  addSpaceReranking(program);
   addCollections(program);
   addDocuments(program);
   addConnectors(program);

@@ -35,6 +35,7 @@ const WITHOUT_ENTITY = new Set([
   'outbox',
   'rate_buckets',
   'redactions',
+  'reranking_usage',
   'response_context',
   'response_ids',
   'session_tokens',

@@ -10,6 +10,8 @@ const graphs = 'domain/operations/schema/functions/embeddings.sql';
 const graphing = 'test/domain/knowledge/embeddings/graph-generation.test.ts';
 const keywords = 'domain/operations/schema/functions/keyword-search.sql';
 const readers = 'test/domain/knowledge/search/readers.test.ts';
+const ranked = 'test/domain/knowledge/search/rank-passages.test.ts';
+const reranking = 'domain/knowledge/search/rank-passages.ts';
 const matches = 'test/domain/knowledge/search/match-keywords.test.ts';
 const languages = 'test/domain/knowledge/ingestion/reindex-slice.test.ts';
 
@@ -35,6 +37,41 @@ export const knowledgeDefects: readonly Defect[] = [
     replace: [['await sourceReading(em, collections, principalId)', 'null']],
     test: readers,
     caughtBy: 'with an alpha of 0.75 shows nothing that may no longer be read',
+  },
+  {
+    name: 'order of the reranking model ignored',
+    file: reranking,
+    replace: [['    .sort((a, b) => b.score - a.score);', ';']],
+    test: ranked,
+    caughtBy: 'is in the model’s order and has its scores',
+  },
+  {
+    name: 'passages not read again after they were reranked',
+    file: reranking,
+    replace: [['const readable = await candidatesOf(em, found);', 'const readable = passages;']],
+    test: ranked,
+    caughtBy: 'is not shown any more where it may not be read',
+  },
+  {
+    name: 'withdrawn reranking model still asked',
+    file: 'domain/knowledge/search/reranking-target.ts',
+    replace: [['model.disabledAt != null', 'false']],
+    test: ranked,
+    caughtBy: 'goes on in its own order when the model in use is withdrawn',
+  },
+  {
+    name: 'scores of a reranking model for passages that it was not sent',
+    file: 'adapters/reranking/unit-scores.ts',
+    replace: [['results.length !== count || ', '']],
+    test: 'test/adapters/reranking/vendor-reranker.test.ts',
+    caughtBy: 'that answers wrongly (one_more) gives no score',
+  },
+  {
+    name: 'tokens of a reranking model not limited',
+    file: 'adapters/reranking/vendor-reranker.ts',
+    replace: [['Math.min(read.tokens ?? estimated, most)', 'read.tokens ?? estimated']],
+    test: 'test/adapters/reranking/vendor-reranker.test.ts',
+    caughtBy: 'has no more tokens and searches than it was sent',
   },
   {
     name: 'old generation still searched',

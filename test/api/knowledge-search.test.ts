@@ -163,6 +163,7 @@ describe('the search of a space', () => {
       200,
       {
         ...keyword('not_embedded'),
+        reranking: { model_id: null, reason: 'not_chosen' },
         results: [],
         sources: [],
         context: { text: '', tokens: 0, truncated: false },
@@ -315,7 +316,7 @@ describe('the command', () => {
     };
     const said = await ask('--collection', harbour, '--max-results', '1');
     const [best] = (await execute({ query: question, max_results: 1 })).body.data.results;
-    expect(said).toMatch(/^mode: +hybrid\nreason: +-\ngeneration: [0-9a-f-]{36}\n\n/);
+    expect(said).toMatch(/^mode: +hybrid\nreason: +-\ngeneration: [0-9a-f-]{36}\nreranking: +not_chosen\n\n/);
     expect(said).toContain(
       `[1] ${best.score} (keyword ${best.keyword_score}, vector ${best.vector_score})  guide.md › Harbour guide › Beacons\n${best.text}`,
     );

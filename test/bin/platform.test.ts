@@ -360,6 +360,41 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   },
   'embedding cancel': { procedure: 'spaceEmbedding.cancel', args: flags(inSpace) },
   'embedding usage': { procedure: 'spaceEmbedding.usage', args: flags(inSpace, ['days', 'days'], ...page) },
+  'reranking-models list': { procedure: 'rerankingModels.list', args: flags(...page) },
+  'reranking-models get': { procedure: 'rerankingModels.get', args: argument('reranking_model_id') },
+  'reranking-models add': {
+    procedure: 'rerankingModels.add',
+    args: (input) => [
+      ...argument('alias')(input),
+      ...flags(
+        ['provider', 'provider_kind'],
+        ['model', 'provider_model'],
+        ['base-url', 'base_url'],
+        ['price', 'price'],
+        ['credential-id', 'credential_id'],
+      )(input),
+    ],
+  },
+  'reranking-models update': {
+    procedure: 'rerankingModels.update',
+    args: (input) => [
+      ...argument('reranking_model_id')(input),
+      ...flags(['price', 'price'], ['credential-id', 'credential_id'])(input),
+    ],
+  },
+  ...Object.fromEntries(
+    ['disable', 'enable'].map((verb) => [
+      `reranking-models ${verb}`,
+      { procedure: 'rerankingModels.update', args: argument('reranking_model_id') },
+    ]),
+  ),
+  'reranking get': { procedure: 'spaceReranking.get', args: flags(inSpace) },
+  'reranking choose': {
+    procedure: 'spaceReranking.change',
+    args: (input) => [...argument('model_id')(input), ...flags(inSpace)(input)],
+  },
+  'reranking clear': { procedure: 'spaceReranking.change', args: flags(inSpace) },
+  'reranking usage': { procedure: 'spaceReranking.usage', args: flags(inSpace, ['days', 'days'], ...page) },
   'observability remove': { procedure: 'observability.remove', args: flags(inSpace) },
   ...Object.fromEntries(
     [

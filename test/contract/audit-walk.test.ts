@@ -132,6 +132,10 @@ const successes: Record<string, Success[]> = {
     { events: ['system.model_updated'] },
     { when: 'it is taken away', body: { disabled: true }, events: ['system.model_removed'] },
   ],
+  updateRerankingModel: [
+    { events: ['system.model_updated'] },
+    { when: 'it is taken away', body: { disabled: true }, events: ['system.model_removed'] },
+  ],
   ...Object.fromEntries(
     [
       ['updateConnector', 'body'],
@@ -249,6 +253,14 @@ const successes: Record<string, Success[]> = {
     { when: 'it comes back', input: { disabled: false }, events: ['system.model_updated'] },
   ],
   'embeddingModels.update': [
+    { events: ['system.model_updated'] },
+    {
+      when: 'it is taken away',
+      input: { disabled: true, credential_id: undefined, price: undefined },
+      events: ['system.model_removed'],
+    },
+  ],
+  'rerankingModels.update': [
     { events: ['system.model_updated'] },
     {
       when: 'it is taken away',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { permissions, implied } from '#domain/foundation/access/permissions.ts';
 import { eventTypes } from '#domain/foundation/events/catalogue.ts';
 import { embeddingProcedureText } from '../support/embedding-fixtures.ts';
+import { rerankingProcedureText } from '../support/reranking-fixtures.ts';
 import { connectionProcedureText } from '../support/connection-fixtures.ts';
 import { connectorProcedureText } from '../support/connector-fixtures.ts';
 import { sourceConnectionProcedureText } from '../support/source-connection-fixtures.ts';
@@ -90,6 +91,7 @@ plainText.push(
   ...sourceConnectionProcedureText,
   ...credentialProcedureText,
   ...embeddingProcedureText,
+  ...rerankingProcedureText,
 );
 
 const prefixes = ['/api', '/api-proxy'] as const;

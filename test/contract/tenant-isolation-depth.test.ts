@@ -131,6 +131,17 @@ async function leaveTraces(
     [collection],
   );
   await run(
+    `with made as (
+       insert into reranking_models (tenant_id, id, alias, provider_kind, provider_model, max_tokens, score_scale)
+       values ($1, gen_random_uuid(), 'judge', 'jina', 'j', 512, 'probability') returning tenant_id, id),
+     chosen as (
+       insert into space_reranking (tenant_id, space_id, model_id)
+       select m.tenant_id, c.space_id, m.id from made m join collections c on c.id = $2 returning tenant_id, space_id, model_id)
+     insert into reranking_usage (tenant_id, id, space_id, model_id, passages, input_tokens, searches, cost_pico_usd)
+     select tenant_id, gen_random_uuid(), space_id, model_id, 1, 1, 1, 0 from chosen`,
+    [tenantId, collection],
+  );
+  await run(
     `insert into lexeme_stats (tenant_id, collection_id, lexeme, df)
      select tenant_id, id, 'beacon', 1 from collections where id = $1 on conflict do nothing`,
     [collection],

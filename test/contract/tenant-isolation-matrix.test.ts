@@ -12,6 +12,7 @@ import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
 import { embeddingText } from '../support/embedding-fixtures.ts';
+import { rerankingText } from '../support/reranking-fixtures.ts';
 import { connectorText } from '../support/connector-fixtures.ts';
 import { sourceConnectionText } from '../support/source-connection-fixtures.ts';
 import { credentialText } from '../support/credential-fixtures.ts';
@@ -126,6 +127,7 @@ const plainText = [
   ...sourceConnectionText,
   ...credentialText,
   ...embeddingText,
+  ...rerankingText,
 ];
 /** Values of OpenAI's clients that are not implemented: refused unless they have no effect. */
 const unimplemented = Object.keys(neutralValues);

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import { embeddingFixtures, plainEmbeddingCalls } from './embedding-fixtures.ts';
+import { plainRerankingCalls, rerankingFixtures } from './reranking-fixtures.ts';
 import { connectionCalls, connectionFixtures } from './connection-fixtures.ts';
 import { connectorFixtures } from './connector-fixtures.ts';
 import { deletionCalls, deletionFixtures } from './deletion-fixtures.ts';
@@ -495,6 +496,7 @@ export function idFixtures(maker: Maker): Fixtures {
     ...sourceConnectionFixtures(maker),
     ...credentialFixtures(maker),
     ...embeddingFixtures(maker),
+    ...rerankingFixtures(maker),
     ...threadFixtures(maker),
     ...openAiFixtures(maker),
     ...mirrored(native),
@@ -516,6 +518,7 @@ export async function goodCall(
     plainCalls[operationId] ??
     plainCredentialCalls[operationId] ??
     plainEmbeddingCalls[operationId] ??
+    plainRerankingCalls[operationId] ??
     wholeCalls(maker.admin)[operationId] ??
     connectionCalls(maker)[operationId] ??
     deletionCalls[operationId] ??

@@ -6,6 +6,8 @@ import { addModel } from '#domain/capabilities/models/add-model.ts';
 import { builtinSettings } from '#domain/capabilities/models/builtin-settings.ts';
 import { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
 import { recordUsage } from '#domain/knowledge/embeddings/record-usage.ts';
+import { recordRerankingUsage } from '#domain/knowledge/reranking/record-reranking-usage.ts';
+import { RerankingModel } from '#domain/knowledge/reranking/reranking-model.entity.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
@@ -69,6 +71,15 @@ export const question = {
 
 export const observabilityBody = { tracing_public_key: 'pk-tracing', tracing_secret_key: 'sk-tracing' };
 export const vendorOrigin = 'https://api.openai.com';
+
+/** New each time: an alias is unique. It takes a credential for `vendorOrigin`. */
+export const rerankingModelBody = () => ({
+  alias: `reranking-${newId()}`,
+  provider_kind: 'rerank_compatible',
+  provider_model: 'bge-reranker-v2-m3',
+  base_url: `${vendorOrigin}/v1`,
+  price: '0.02',
+});
 /** New each time: a name is taken once. */
 export const credentialBody = () => ({
   name: `name-${newId()}`,
@@ -243,6 +254,21 @@ export class Maker {
     await this.unitOfWork.inTenant(tenantId, async (em) => {
       for (const model of await em.find(EmbeddingModel, { id: { $in: ids } })) {
         await recordUsage(em, { spaceId, model, purpose: 'passages', texts: 2, tokens: 7 });
+      }
+    });
+  }
+
+  async rerankingModel({ apiKey }: Place): Promise<string> {
+    return this.#madeIn(apiKey, 'reranking-models', rerankingModelBody());
+  }
+
+  /** Passages that two models judged in the space today. */
+  async rerankingUsage(place: Place): Promise<void> {
+    const { tenantId, spaceId } = place;
+    const ids = [await this.rerankingModel(place), await this.rerankingModel(place)];
+    await this.unitOfWork.inTenant(tenantId, async (em) => {
+      for (const model of await em.find(RerankingModel, { id: { $in: ids } })) {
+        await recordRerankingUsage(em, { spaceId, model, passages: 2, tokens: 7, searches: 1 });
       }
     });
   }

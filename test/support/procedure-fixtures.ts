@@ -7,6 +7,7 @@ import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import { deletionProcedures } from './deletion-fixtures.ts';
 import { adminProcedures } from './admin-procedures.ts';
 import { embeddingProcedures } from './embedding-fixtures.ts';
+import { rerankingProcedures } from './reranking-fixtures.ts';
 import { connectionProcedures } from './connection-fixtures.ts';
 import { connectorProcedures } from './connector-procedures.ts';
 import { sourceConnectionProcedures } from './source-connection-fixtures.ts';
@@ -439,6 +440,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     ...sourceConnectionProcedures(parts),
     ...credentialProcedures(parts),
     ...embeddingProcedures(parts),
+    ...rerankingProcedures(parts),
     ...Object.fromEntries(
       ['get', 'discover', 'remove'].map((verb) => [
         `toolServers.${verb}`,

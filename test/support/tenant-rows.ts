@@ -40,6 +40,7 @@ const constrained: Record<string, string | null> = {
   'mcp_servers.slug': `'s' || substr($hex, 1, 20)`,
   'notifications.event_type': `'space.' || $tag`,
   'redactions.response_id': null,
+  'reranking_models.max_tokens': '64',
   'roles.key': `'r' || $hex`,
   'skills.slug': `'s' || substr($hex, 1, 20)`,
   'stored_objects.byte_size': '1',

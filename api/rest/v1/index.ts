@@ -20,6 +20,8 @@ import { credentialRoutes } from './credentials/routes.ts';
 import { adminModelRoutes } from './models/admin-routes.ts';
 import { embeddingModelRoutes } from './embeddings/model-routes.ts';
 import { spaceEmbeddingRoutes } from './embeddings/space-routes.ts';
+import { rerankingModelRoutes } from './reranking/model-routes.ts';
+import { spaceRerankingRoutes } from './reranking/space-routes.ts';
 import { observabilityRoutes } from './observability/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { skillVersionRoutes } from './skills/version-routes.ts';
@@ -57,6 +59,8 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(uploads);
     await scope.register(spaceEmbeddingRoutes);
     await scope.register(embeddingModelRoutes);
+    await scope.register(rerankingModelRoutes);
+    await scope.register(spaceRerankingRoutes);
     await scope.register(connectorCheckRoutes(deps));
     await scope.register(connectorRoutes(deps));
     await scope.register(syncRoutes(deps));

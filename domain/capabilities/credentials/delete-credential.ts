@@ -46,7 +46,9 @@ function usersOf({ em }: Context, credentialId: string): Promise<User[]> {
      union all
      (select 'model' as type, id, alias as name from embedding_models where credential_id = ? order by alias limit ${maxNamed})
      union all
+     (select 'model' as type, id, alias as name from reranking_models where credential_id = ? order by alias limit ${maxNamed})
+     union all
      (select 'connector' as type, id, provider_slug as name from connectors where ? in (credential_id, client_credential_id) order by id limit ${maxNamed})`,
-    [credentialId, credentialId, credentialId, credentialId],
+    Array.from({ length: 5 }, () => credentialId),
   );
 }

@@ -10,6 +10,8 @@ export interface KnowledgeQuery {
   limit: number;
   /** Weight of the vector search against the keyword search, 0 to 1. */
   alpha: number;
+  /** Whether the space's reranking model orders the passages. Omitted: as the space has chosen. */
+  rerank?: boolean;
   /** Omitted: every document. */
   filter?: DocumentFilter;
 }

@@ -15,16 +15,22 @@ export interface SearchResult {
 /** Max bytes of UTF-8 in a result for a model. */
 const maxResultLength = 262_144;
 
-/** What a passage must exceed on one side of the search, so that a question about an absent fact finds nothing. */
+/** What a passage must exceed on one side of the search, or by its reranking model, so that a question about an absent fact finds nothing. */
 const relevance = {
   /** Share of the question's weight that the passage contains. */
   coverage: 0.5,
   /** 2.2 deviations from an unrelated passage. */
   vectorScore: 0.27,
+  /** Of a reranking model: a cosine of 0.2, or a classifier that is rather for it than against. */
+  rerankScore: 0.6,
 };
 
-function isRelevant({ coverage, vectorScore }: Passage): boolean {
-  return coverage > relevance.coverage || vectorScore > relevance.vectorScore;
+function isRelevant({ coverage, vectorScore, rerankScore }: Passage): boolean {
+  return (
+    coverage > relevance.coverage ||
+    vectorScore > relevance.vectorScore ||
+    (rerankScore ?? 0) > relevance.rerankScore
+  );
 }
 
 /** Drops passages that only share a word with the question. */
@@ -35,12 +41,14 @@ export function relevantPassages(answer: KnowledgeAnswer): Passage[] {
 export interface RenderedResults {
   passages: Passage[];
   mode: KnowledgeAnswer['mode'];
+  reranking: KnowledgeAnswer['reranking'];
   /** The first passage gets the label after this one. */
   firstLabel: number;
 }
 
 /** The result in the model's form: JSON, with `truncated` when passages had to be left out. */
-export function renderKnowledgeResult({ passages, mode, firstLabel }: RenderedResults): string {
+export function renderKnowledgeResult({ passages, mode, reranking, firstLabel }: RenderedResults): string {
+  const order = orderOf(reranking);
   const results: object[] = [];
   let size = 0;
   for (const [index, passage] of passages.entries()) {
@@ -55,11 +63,21 @@ export function renderKnowledgeResult({ passages, mode, firstLabel }: RenderedRe
     };
     size += Buffer.byteLength(JSON.stringify(result)) + 1;
     if (size > maxResultLength - 64) {
-      return JSON.stringify({ results, mode, truncated: true });
+      return JSON.stringify({ results, mode, ...order, truncated: true });
     }
     results.push(result);
   }
-  return JSON.stringify({ results, mode });
+  return JSON.stringify({ results, mode, ...order });
+}
+
+/** Only where the space has a reranking model that was to be asked. */
+function orderOf({ modelId, reason }: KnowledgeAnswer['reranking']): { reranked?: boolean; reason?: string } {
+  if (modelId !== null) {
+    return { reranked: true };
+  }
+  return reason === null || ['not_chosen', 'not_requested', 'nothing_found'].includes(reason)
+    ? {}
+    : { reranked: false, reason };
 }
 
 export function toSearchResults(passages: Passage[]): SearchResult[] {

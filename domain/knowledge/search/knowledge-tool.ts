@@ -15,6 +15,8 @@ export interface SearchSettings {
   collection_ids: string[] | null;
   max_num_results: number;
   alpha: number;
+  /** Omitted: as the space has chosen. */
+  rerank?: boolean;
 }
 
 export interface KnowledgeCall {
@@ -39,7 +41,7 @@ export async function runKnowledgeTool(access: QuestionAccess, call: KnowledgeCa
   if ('error' in parsed) {
     return failed(parsed.error);
   }
-  const { collection_ids: collectionIds, max_num_results: limit, alpha } = call.tool;
+  const { collection_ids: collectionIds, max_num_results: limit, alpha, rerank } = call.tool;
   try {
     const { spaceId } = call;
     const answer = await searchKnowledge(access, {
@@ -48,9 +50,10 @@ export async function runKnowledgeTool(access: QuestionAccess, call: KnowledgeCa
       query: parsed.query,
       limit,
       alpha,
+      ...(rerank === undefined ? {} : { rerank }),
     });
     const passages = relevantPassages(answer);
-    const text = renderKnowledgeResult({ passages, mode: answer.mode, firstLabel: call.firstLabel });
+    const text = renderKnowledgeResult({ ...answer, passages, firstLabel: call.firstLabel });
     return { failed: false, text, results: toSearchResults(passages) };
   } catch (error) {
     if (error instanceof DomainError) {

@@ -13,8 +13,12 @@ export interface Passage {
   page: number | null;
   /** A place within the format, such as a sheet or a slide; null: none. */
   anchor: string | null;
-  /** 0 to 1. */
+  /** 0 to 1; the passages of an answer are in its order. Of a reranked search what the model says, else `searchScore`. */
   score: number;
+  /** What the search alone makes of it, 0 to 1. */
+  searchScore: number;
+  /** How well it answers the question by the reranking model, 0 to 1; null: none was asked. */
+  rerankScore: number | null;
   /** What each search made of it, 0 to 1; 0 if it did not find it. */
   keywordScore: number;
   vectorScore: number;

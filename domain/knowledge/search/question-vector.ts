@@ -4,6 +4,7 @@ import type { InTransaction } from '#domain/knowledge/embeddings/embed-document.
 import { activeGeneration, type LiveGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
 import { bytesToFloats } from '#domain/knowledge/embeddings/quantise.ts';
 import { recordUsage } from '#domain/knowledge/embeddings/record-usage.ts';
+import type { Rerankers } from '#domain/knowledge/reranking/reranker.ts';
 
 /** Why passages were not, or not everywhere, searched by their vectors. */
 export const keywordReasons = [
@@ -88,7 +89,10 @@ export interface QuestionAccess {
   inTransaction: InTransaction;
   /** Omitted: search is by keyword. */
   embedders?: Embedders | undefined;
+  /** Omitted: no search is reranked. */
+  rerankers?: Rerankers | undefined;
   signal: AbortSignal;
 }
 
-const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
+/** Whether a wait was limited by a timeout that is over. */
+export const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';

@@ -65,6 +65,8 @@ function present(row: PassageRow, hit: FusedHit): PlacedPassage {
     page: row.page,
     anchor: row.anchor,
     score: hit.score,
+    searchScore: hit.score,
+    rerankScore: null,
     keywordScore: hit.keywordScore,
     vectorScore: hit.vectorScore,
     coverage: hit.coverage,

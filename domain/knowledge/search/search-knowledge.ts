@@ -2,9 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { validate } from 'uuid';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
-import { bestPassages } from './best-passages.ts';
 import type { KnowledgeQuery, Searched } from './knowledge-query.ts';
-import type { Passage } from './passage.ts';
 import {
   questionTarget,
   questionVector,
@@ -12,10 +10,10 @@ import {
   type QuestionAccess,
   type QuestionVector,
 } from './question-vector.ts';
+import { rankPassages, shortlist, type Ranked, type Shortlist } from './rank-passages.ts';
 import { byKeyword, byMeaning } from './search-sides.ts';
 
-export interface KnowledgeAnswer {
-  passages: Passage[];
+export interface KnowledgeAnswer extends Ranked {
   /** `keyword` without a vector search. */
   mode: 'keyword' | 'hybrid';
   /** Why passages were not, or in the mode `hybrid` not everywhere, searched by meaning. */
@@ -26,7 +24,8 @@ export interface KnowledgeAnswer {
 
 /**
  * The best passages of a space for a question, best first. The question is embedded between two transactions; then both
- * searches run at once, each in a transaction of its own, and their passages are read in a last one.
+ * searches run at once, each in a transaction of its own, and their passages are read in a last one. Where the space has
+ * a reranking model, it is asked after that, and its order is read in one more.
  * @throws `collection_not_found` for another space's collection.
  */
 export async function searchKnowledge(
@@ -38,43 +37,54 @@ export async function searchKnowledge(
     const target = await questionTarget(em, access, query);
     const searched = { collections, query, principalId: access.principalId };
     return typeof target === 'string'
-      ? { answer: await answerByKeyword(em, searched, target) }
+      ? { byWords: { shortlisted: await shortlistByKeyword(em, access, searched), reason: target } }
       : { searched, target };
   });
-  if ('answer' in first) {
-    return first.answer;
+  if ('byWords' in first) {
+    return answerByKeyword(access, first.byWords);
   }
   const { searched, target } = first;
   const vector = await questionVector(access, target, query.query);
-  return typeof vector === 'string'
-    ? access.inTransaction((em) => answerByKeyword(em, searched, vector))
-    : answerByBoth(access, searched, vector);
+  if (typeof vector !== 'string') {
+    return answerByBoth(access, searched, vector);
+  }
+  const shortlisted = await access.inTransaction((em) => shortlistByKeyword(em, access, searched));
+  return answerByKeyword(access, { shortlisted, reason: vector });
+}
+
+async function shortlistByKeyword(
+  em: EntityManager,
+  access: QuestionAccess,
+  searched: Searched,
+): Promise<Shortlist> {
+  const keyword = await byKeyword(em, searched);
+  return shortlist(em, access, { searched, hits: { keyword, vector: null } });
 }
 
 async function answerByKeyword(
-  em: EntityManager,
-  searched: Searched,
-  reason: KeywordReason,
+  access: QuestionAccess,
+  { shortlisted, reason }: { shortlisted: Shortlist; reason: KeywordReason },
 ): Promise<KnowledgeAnswer> {
-  const keyword = await byKeyword(em, searched);
-  const passages = await bestPassages(em, searched, { keyword, vector: null });
-  return { passages, mode: 'keyword', reason, generation: null };
+  const ranked = await rankPassages(access, shortlisted);
+  return { ...ranked, mode: 'keyword', reason, generation: null };
 }
 
 /** No transaction waits for another one: with many searches at once, all connections could be held by waiting ones. */
 async function answerByBoth(
-  { inTransaction }: QuestionAccess,
+  access: QuestionAccess,
   searched: Searched,
   questionVector: QuestionVector,
 ): Promise<KnowledgeAnswer> {
+  const { inTransaction } = access;
   const byKeywords = inTransaction((em) => byKeyword(em, searched));
   const byVector = inTransaction((em) => byMeaning(em, searched, questionVector));
   // A request is not answered while a transaction of its own goes on.
   await Promise.allSettled([byKeywords, byVector]);
   const [keyword, { vector, isPartial }] = await Promise.all([byKeywords, byVector]);
-  const passages = await inTransaction((em) => bestPassages(em, searched, { keyword, vector }));
+  const found = { searched, hits: { keyword, vector } };
+  const ranked = await rankPassages(access, await inTransaction((em) => shortlist(em, access, found)));
   const reason = isPartial ? 'not_embedded' : null;
-  return { passages, mode: 'hybrid', reason, generation: questionVector.embeddingId };
+  return { ...ranked, mode: 'hybrid', reason, generation: questionVector.embeddingId };
 }
 
 async function searchable(em: EntityManager, query: KnowledgeQuery): Promise<Collection[]> {

@@ -1,6 +1,7 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { Rerankers } from '#domain/knowledge/reranking/reranker.ts';
 import type { KnowledgeQuery } from './knowledge-query.ts';
 import { searchKnowledge, type KnowledgeAnswer } from './search-knowledge.ts';
 
@@ -12,16 +13,18 @@ export interface CallerAccess {
   inContext: <T>(spaceId: string | null, work: (ctx: Context) => Promise<T>) => Promise<T>;
   /** Omitted: search is by keyword. */
   embedders?: Embedders | undefined;
+  /** Omitted: no search is reranked. */
+  rerankers?: Rerankers | undefined;
   signal: AbortSignal;
 }
 
 /**
  * Searches one space as the caller, whose permission is checked in each transaction: before the question is embedded,
- * and again where passages are read.
+ * again where passages are read, and once more after a model has reranked them.
  * @throws `missing_permission`, `space_not_found`, `collection_not_found`
  */
 export async function searchSpace(
-  { principalId, inContext, embedders, signal }: CallerAccess,
+  { principalId, inContext, embedders, rerankers, signal }: CallerAccess,
   query: KnowledgeQuery,
 ): Promise<KnowledgeAnswer> {
   return searchKnowledge(
@@ -33,6 +36,7 @@ export async function searchSpace(
           return work(ctx.em);
         }),
       embedders,
+      rerankers,
       signal,
     },
     query,

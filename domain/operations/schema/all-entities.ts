@@ -13,6 +13,8 @@ import { SourceHost } from '#domain/knowledge/synchronisation/source-host.entity
 import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { EmbeddingGeneration } from '#domain/knowledge/embeddings/embedding-generation.entity.ts';
 import { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
+import { RerankingModel } from '#domain/knowledge/reranking/reranking-model.entity.ts';
+import { SpaceReranking } from '#domain/knowledge/reranking/space-reranking.entity.ts';
 import { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
 import { Invite } from '#domain/workspace/invites/invite.entity.ts';
 import { Credential } from '#domain/capabilities/credentials/credential.entity.ts';
@@ -70,6 +72,8 @@ export const allEntities = [
   SourceHost,
   EmbeddingGeneration,
   EmbeddingModel,
+  RerankingModel,
+  SpaceReranking,
   McpServer,
   Connection,
   AuthorizationAttempt,

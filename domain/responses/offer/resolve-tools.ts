@@ -233,6 +233,7 @@ async function search(
     collection_ids: tool.collectionIds ?? input.collectionIds,
     max_num_results: tool.maxNumResults ?? defaultResults,
     alpha: tool.alpha ?? defaultAlpha,
+    ...(tool.rerank === undefined ? {} : { rerank: tool.rerank }),
   };
 }
 

@@ -79,6 +79,8 @@ export type RequestedTool =
       collectionIds: string[] | null;
       maxNumResults: number | null;
       alpha: number | null;
+      /** Omitted: as the space has chosen. */
+      rerank?: boolean;
     }
   /** `tool` is an exposed name; null: all that are enabled. */
   | { type: 'pattern'; slug: string; tool: string | null }

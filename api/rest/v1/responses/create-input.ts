@@ -150,5 +150,6 @@ function toTool(tool: AskedTool, index: number): RequestedTool {
     collectionIds: tool.collection_ids ?? tool.vector_store_ids ?? null,
     maxNumResults: tool.max_num_results ?? null,
     alpha: tool.alpha ?? null,
+    ...(tool.rerank === undefined ? {} : { rerank: tool.rerank }),
   };
 }

@@ -12,6 +12,8 @@ const passage = (position: number, rest: Partial<PlacedPassage> = {}): PlacedPas
   page: null,
   anchor: null,
   score: 1 - position / 100,
+  searchScore: 0.5,
+  rerankScore: null,
   keywordScore: 0.5,
   vectorScore: 0.5,
   coverage: 0.5,

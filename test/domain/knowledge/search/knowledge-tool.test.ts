@@ -18,6 +18,8 @@ const passage = (overrides: Partial<Passage> = {}): Passage => ({
   anchor: null,
   score: 0.123456,
   coverage: 0.8,
+  searchScore: 0.5,
+  rerankScore: null,
   keywordScore: 0.4,
   vectorScore: 0,
   start: 0,
@@ -46,10 +48,14 @@ describe('parseKnowledgeArguments', () => {
   });
 });
 
+const unranked = { modelId: null, reason: 'not_chosen' } as const;
+
 describe('renderKnowledgeResult', () => {
   it('labels the passages from the number after the first label on', () => {
     const passages = [passage(), passage({ documentId: 'd2', heading: null })];
-    expect(JSON.parse(renderKnowledgeResult({ passages, mode: 'keyword', firstLabel: 3 }))).toEqual({
+    expect(
+      JSON.parse(renderKnowledgeResult({ passages, mode: 'keyword', reranking: unranked, firstLabel: 3 })),
+    ).toEqual({
       results: [
         {
           label: '[4]',
@@ -74,11 +80,25 @@ describe('renderKnowledgeResult', () => {
 
   it('stays valid and below 256 KiB by leaving out the last passages, and says so', () => {
     const passages = Array.from({ length: 400 }, () => passage({ text: 'ä'.repeat(1_000) }));
-    const text = renderKnowledgeResult({ passages, mode: 'keyword', firstLabel: 0 });
+    const text = renderKnowledgeResult({ passages, mode: 'keyword', reranking: unranked, firstLabel: 0 });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(262_144);
     const received = JSON.parse(text) as { results: unknown[]; truncated: boolean };
     expect(received.truncated).toBe(true);
     expect(received.results.length).toBeGreaterThan(100);
+  });
+});
+
+describe('the order of a result', () => {
+  it.each([
+    [{ modelId: 'm', reason: null }, { reranked: true }],
+    [
+      { modelId: null, reason: 'reranker_malformed' },
+      { reranked: false, reason: 'reranker_malformed' },
+    ],
+    [{ modelId: null, reason: 'not_requested' }, {}],
+  ] as const)('of %j is shown to the model as %j', (reranking, shown) => {
+    const text = renderKnowledgeResult({ passages: [], mode: 'hybrid', reranking, firstLabel: 0 });
+    expect(JSON.parse(text)).toEqual({ results: [], mode: 'hybrid', ...shown });
   });
 });
 
@@ -87,7 +107,7 @@ describe('page and anchor of a passage', () => {
 
   it('are in the model’s result and in the wire shape', () => {
     const { results } = JSON.parse(
-      renderKnowledgeResult({ passages: [paged], mode: 'hybrid', firstLabel: 0 }),
+      renderKnowledgeResult({ passages: [paged], mode: 'hybrid', reranking: unranked, firstLabel: 0 }),
     ) as { results: object[] };
     expect(results).toMatchObject([{ label: '[1]', page: 7, anchor: 'Budget!A12' }]);
     expect(toSearchResults([paged])).toMatchObject([{ page: 7, anchor: 'Budget!A12' }]);
@@ -101,16 +121,24 @@ describe('relevantPassages', () => {
       passage({ coverage: 0.51, vectorScore: 0 }),
       passage({ coverage: 0.5, vectorScore: 0.27 }),
     ];
-    expect(relevantPassages({ passages, mode: 'hybrid', reason: null, generation: 'g' })).toEqual(
-      passages.slice(0, 2),
-    );
+    expect(
+      relevantPassages({ passages, mode: 'hybrid', reason: null, generation: 'g', reranking: unranked }),
+    ).toEqual(passages.slice(0, 2));
+  });
+
+  it('keeps passages that the reranking model holds relevant', () => {
+    const weak = { coverage: 0, vectorScore: 0 };
+    const passages = [passage({ ...weak, rerankScore: 0.61 }), passage({ ...weak, rerankScore: 0.6 })];
+    const answer = { passages, mode: 'keyword', reason: null, generation: null } as const;
+    const reranking = { modelId: 'm', reason: null };
+    expect(relevantPassages({ ...answer, passages, reranking })).toEqual([passages[0]]);
   });
 
   it('keeps passages with more than half of the question’s words', () => {
     const passages = [passage({ coverage: 0.51 }), passage({ coverage: 0.5 })];
-    expect(relevantPassages({ passages, mode: 'keyword', reason: null, generation: null })).toEqual([
-      passages[0],
-    ]);
+    expect(
+      relevantPassages({ passages, mode: 'keyword', reason: null, generation: null, reranking: unranked }),
+    ).toEqual([passages[0]]);
   });
 });
 

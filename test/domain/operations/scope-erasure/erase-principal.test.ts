@@ -196,7 +196,14 @@ describe('the erasure of a person', () => {
     // Cleared, and the record itself.
     expect(came).toMatchObject({ erasures: 1, events: 1 });
     const cleared = Object.keys(came).filter((table) => !/^(erasures|event_?\w*)$/.test(table));
-    expect(cleared).toEqual(['connectors', 'embedding_models', 'mcp_servers', 'models', 'used_id_tokens']);
+    expect(cleared).toEqual([
+      'connectors',
+      'embedding_models',
+      'mcp_servers',
+      'models',
+      'reranking_models',
+      'used_id_tokens',
+    ]);
     const gone = tally(before.filter((line) => !has.has(line)));
     for (const [table, rows] of Object.entries(came)) gone[table] = (gone[table] ?? 0) - rows;
     const erasedRows = Object.fromEntries(

@@ -91,6 +91,7 @@ describe('the erasure of a space', () => {
     await expect(eraseScope(purge, scope, always)).rejects.toMatchObject({ code: '23503' });
     await run('update models set credential_id = null where tenant_id = $1', [tenantId]);
     await run('update embedding_models set credential_id = null where tenant_id = $1', [tenantId]);
+    await run('update reranking_models set credential_id = null where tenant_id = $1', [tenantId]);
     expect(await eraseScope(purge, scope, always)).toBe(true);
     const left = await countTenantRows(engine.admin, tenantId);
     const erased = Object.fromEntries(

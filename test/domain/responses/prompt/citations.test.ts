@@ -12,6 +12,8 @@ const passage = (place: Pick<Passage, 'page' | 'anchor'>): Passage => ({
   text: 'The beacon is blue.',
   heading: null,
   score: 1,
+  searchScore: 0.5,
+  rerankScore: null,
   keywordScore: 1,
   vectorScore: 1,
   coverage: 1,
@@ -23,7 +25,12 @@ const passage = (place: Pick<Passage, 'page' | 'anchor'>): Passage => ({
 
 /** The annotations of an answer that cites the first passages. */
 function cite(passages: Passage[], said: string) {
-  const result = renderKnowledgeResult({ passages, mode: 'hybrid', firstLabel: 0 });
+  const result = renderKnowledgeResult({
+    passages,
+    mode: 'hybrid',
+    reranking: { modelId: null, reason: 'not_chosen' },
+    firstLabel: 0,
+  });
   const composer = new MessageComposer({
     open: null,
     restart: false,

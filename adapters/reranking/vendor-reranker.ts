@@ -1,0 +1,140 @@
+import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
+import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
+import { RerankingFailure, type Reranked, type Reranker } from '#domain/knowledge/reranking/reranker.ts';
+import { rerankingDefaults } from '#domain/knowledge/reranking/reranking-defaults.ts';
+import type { RerankingModel } from '#domain/knowledge/reranking/reranking-model.entity.ts';
+import { failureOfStatus, toEmbeddingFailure, UnreadableAnswer } from '../embeddings/vendor-failures.ts';
+import type { VendorPauses } from '../embeddings/vendor-pauses.ts';
+import type { VendorShares } from '../embeddings/vendor-shares.ts';
+import { sharedConnection } from '../models/shared-connection.ts';
+import { connectionOf, type VendorOptions } from '../models/vendor-gateway.ts';
+import { judgedTexts } from './judged-texts.ts';
+import { rerankDialects, type RerankAnswer, type RerankDialect } from './rerank-dialects.ts';
+import { unitScores } from './unit-scores.ts';
+
+interface VendorReranking {
+  model: RerankingModel;
+  options: VendorOptions;
+  pauses: VendorPauses;
+  shares: VendorShares;
+}
+
+interface Judged {
+  question: string;
+  passages: string[];
+}
+
+/** A reranking model of a vendor, or of a server with an interface that is known. */
+export function vendorReranker(vendor: VendorReranking): Reranker {
+  const { model, shares } = vendor;
+  return {
+    rerank: async (question, passages, signal) => {
+      const texts = judgedTexts(question, passages, model.maxTokens);
+      try {
+        return await shares.run('query', model.tenantId, signal, () => rerankAll(vendor, texts, signal));
+      } catch (error) {
+        throw error instanceof EmbeddingFailure ? toRerankingFailure(error) : error;
+      }
+    },
+  };
+}
+
+/** A pair is judged alone: the scores of several requests can be compared. */
+async function rerankAll(vendor: VendorReranking, texts: Judged, signal: AbortSignal): Promise<Reranked> {
+  const { maxTexts } = rerankDialects[vendor.model.providerKind];
+  const all: Reranked = { scores: [], tokens: 0, searches: 0 };
+  for (let from = 0; from < texts.passages.length; from += maxTexts) {
+    const passages = texts.passages.slice(from, from + maxTexts);
+    const { scores, tokens, searches } = await request(vendor, { ...texts, passages }, signal);
+    all.scores.push(...scores);
+    all.tokens += tokens;
+    all.searches += searches;
+  }
+  return all;
+}
+
+async function request(
+  { model, options, pauses }: VendorReranking,
+  judged: Judged,
+  signal: AbortSignal,
+): Promise<Reranked> {
+  signal.throwIfAborted();
+  pauses.check(model);
+  const { question, passages } = judged;
+  const dialect = rerankDialects[model.providerKind];
+  try {
+    const { baseURL, apiKey, fetch } = await connectionOf(
+      sharedConnection(model),
+      { baseUrl: rerankingDefaults(model.providerKind, model.providerModel).baseUrl ?? '' },
+      options,
+      'reranking',
+    );
+    const body = JSON.stringify(dialect.body(model, question, passages));
+    const answer = await fetch(`${baseURL.replace(/\/$/, '')}/rerank`, {
+      method: 'POST',
+      headers: [
+        ['content-type', 'application/json'],
+        ...(apiKey === '' ? [] : [['authorization', `Bearer ${apiKey}`] as [string, string]]),
+      ],
+      body,
+      signal,
+    });
+    if (answer.status !== 200) {
+      throw await failureOfStatus(answer);
+    }
+    const read = parse(await answer.text(), body.length, dialect);
+    return { scores: unitScores(read.results, passages.length, model.scoreScale), ...usageOf(read, judged) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof RerankingFailure) {
+      throw error;
+    }
+    const failure = toEmbeddingFailure(error);
+    pauses.note(model, failure);
+    throw failure;
+  }
+}
+
+/** Some servers repeat the passages, some of them with an escape for each letter. */
+const maxUnitsPerSent = 6;
+/** What an answer has beside them, such as the names of its members. */
+const maxUnitsBeside = 65_536;
+
+function parse(text: string, sent: number, dialect: RerankDialect): RerankAnswer {
+  if (text.length > sent * maxUnitsPerSent + maxUnitsBeside) {
+    throw new UnreadableAnswer();
+  }
+  try {
+    return dialect.read(JSON.parse(text));
+  } catch {
+    throw new UnreadableAnswer();
+  }
+}
+
+/** What a server counts is limited by what it was sent: no text has more tokens than bytes. */
+function usageOf(read: RerankAnswer, { question, passages }: Judged): Pick<Reranked, 'tokens' | 'searches'> {
+  const pairs = passages.map((passage) => [question, passage] as const);
+  const most = pairs.reduce((sum, pair) => sum + Buffer.byteLength(pair.join('')) + bytesBesidePair, 0);
+  const estimated = pairs.reduce((sum, pair) => sum + estimateTokens(pair.join(' ')), 0);
+  return {
+    tokens: Math.min(read.tokens ?? estimated, most),
+    searches: Math.min(read.searches ?? 1, passages.length),
+  };
+}
+
+/** Marks between a question and a passage. */
+const bytesBesidePair = 64;
+
+function toRerankingFailure({ code }: EmbeddingFailure): RerankingFailure {
+  switch (code) {
+    case 'unavailable':
+    case 'rate_limited':
+    case 'busy':
+      return new RerankingFailure('unavailable');
+    case 'refused':
+    case 'too_large':
+      return new RerankingFailure('refused');
+    case 'malformed':
+      return new RerankingFailure('malformed');
+  }
+}
