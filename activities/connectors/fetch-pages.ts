@@ -2,6 +2,7 @@ import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { beginListing, PageStored, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
+import { storablePage } from '#domain/knowledge/synchronisation/storable-page.ts';
 import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
 import type { FetchPagesResult, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
 import { extractionTurns, type FetchDependencies, type FetchWork } from './fetch-document.ts';
@@ -43,7 +44,8 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       }
       await open.pace(1, signal);
       const cursor = run.position ?? null;
-      const page = await source.list({ cursor, checkpoint: run.cursorFrom ?? null }, signal);
+      const listed = await source.list({ cursor, checkpoint: run.cursorFrom ?? null }, signal);
+      const page = storablePage(listed);
       const seen = run.recordsFetched;
       const end = endOf(page, { cursor, pages: run.pages, repeats });
       const { at } = page;
