@@ -1,3 +1,4 @@
+import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
 import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments, type KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
@@ -9,7 +10,9 @@ import { preparedGroups } from './prepared-groups.ts';
 /** Documents that are fetched and extracted at the same time. */
 const parallel = 4;
 /** A batch is stored when it has so many new documents, bytes of them, or documents in all. */
-const batch = { stored: 100, bytes: 16_777_216, documents: 500 };
+const batch = { stored: 100, bytes: 4_194_304, documents: 500 };
+/** Of a statement for a batch, whose documents may have many passages: as for those of an upload. */
+const storeTimeoutMs = 30_000;
 /** After so many documents in a row that could not be fetched, the source counts as unreachable. */
 const maxFailures = 5;
 
@@ -32,7 +35,9 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
   let [bytes, stored] = [0, 0];
   const store = (last: PageEnd | null) => {
     const made = { runId: run.id, pages: run.pages, outcomes: outcomes.splice(0), end: last };
-    return deps.unitOfWork.inTenant(tenantId, (em) => storeBatch(em, made));
+    return deps.unitOfWork.inTenant(tenantId, (em) =>
+      withStatementTimeout(em, storeTimeoutMs, () => storeBatch(em, made)),
+    );
   };
   const isFull = () => stored >= batch.stored || bytes >= batch.bytes || outcomes.length >= batch.documents;
   /** A batch is stored while the next one is fetched. */
