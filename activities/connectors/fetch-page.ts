@@ -1,5 +1,5 @@
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
-import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
+import type { ListedDocument, SourcePage } from '#domain/knowledge/connectors/source.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments, type KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
 import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
@@ -13,13 +13,14 @@ const parallel = 4;
 const batch = { stored: 100, bytes: 4_194_304, documents: 500 };
 /** Of a statement for a batch, whose documents may have many passages: as for those of an upload. */
 const storeTimeoutMs = 30_000;
-/** After so many documents in a row that could not be fetched, the source counts as unreachable. */
+/** After so many documents in a row that could not be fetched, the source is checked. */
 const maxFailures = 5;
 
 /**
  * Fetches what is new or changed of a page, and stores it batch by batch; a document that was stored in this listing
- * already is not fetched again, unless changes have brought another state of it since. A document that could not be fetched is tried once more at the end of the page, when
- * the source has answered since.
+ * already is not fetched again, unless changes have brought another state of it since. Failures in a row are those of
+ * the documents when the source answers otherwise. A document that it gave no answer for is tried once more at the end
+ * of the page.
  */
 export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd): Promise<SyncRun> {
   const { deps, open, signal } = work;
@@ -60,13 +61,18 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
     }
     throw reason;
   };
+  const pace = (requests: number) => open.pace(requests, signal).catch(stop);
+  const check = async () => {
+    await pace(1);
+    await open.source.check(signal).catch(stop);
+  };
   const fetchAll = async (documents: readonly ListedDocument[], take: (outcome: Outcome) => void) => {
     for await (const { some, requests } of preparedGroups(work, documents, known)) {
-      await open.pace(requests, signal);
-      const left = some.values();
+      await pace(requests);
+      const left = [...some];
       const failures: unknown[] = [];
       const fetchNext = async () => {
-        for (const each of left) {
+        for (let each = left.shift(); each !== undefined; each = left.shift()) {
           const outcome = await fetchDocument(work, each, known.get(each.ref) ?? null);
           if (outcome.is === 'stored') {
             bytes += outcome.read.content.byteLength;
@@ -79,17 +85,20 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
           await flush();
         }
       };
-      const fetchers = Array.from({ length: parallel }, () =>
-        fetchNext().catch((reason: unknown) => {
-          failures.push(reason);
-        }),
-      );
-      await Promise.all(fetchers);
-      if (failures.length > 0) {
-        await stop(failures[0]);
-      }
-      if (unsure.length >= maxFailures) {
-        await stop(unanswered());
+      while (left.length > 0) {
+        const fetchers = Array.from({ length: parallel }, () =>
+          fetchNext().catch((reason: unknown) => {
+            failures.push(reason);
+          }),
+        );
+        await Promise.all(fetchers);
+        if (failures.length > 0) {
+          await stop(failures[0]);
+        }
+        if (unsure.length >= maxFailures) {
+          await check();
+          outcomes.push(...ownFailures(unsure.splice(0), again));
+        }
       }
     }
   };
@@ -104,8 +113,7 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
     outcomes.push(...ownFailures(unsure.splice(0), again));
     if (again.length > 0) {
       // The last documents of a page also fail when the source has gone away.
-      await open.pace(1, signal);
-      await open.source.check(signal).catch(stop);
+      await check();
       await fetchAll(again, (outcome) => outcomes.push(outcome));
     }
     await storing;
@@ -133,11 +141,4 @@ function ownFailures(failed: readonly Outcome[], again: ListedDocument[]): Outco
   const isUnanswered = (outcome: Outcome) => outcome.is === 'failed' && outcome.code === 'source_unreachable';
   again.push(...failed.filter(isUnanswered).map(({ listed }) => listed));
   return failed.filter((outcome) => !isUnanswered(outcome));
-}
-
-function unanswered(): SourceFailure {
-  return new SourceFailure(
-    'source_unreachable',
-    'The source answers its listing, and no request for a document.',
-  );
 }
