@@ -15,14 +15,22 @@ const batch = { stored: 100, bytes: 4_194_304, documents: 500 };
 const storeTimeoutMs = 30_000;
 /** After so many documents in a row that could not be fetched, the source is checked. */
 const maxFailures = 5;
+/** For those that are tried once more. */
+const extraMs = 60_000;
+
+type FailedOutcome = Extract<Outcome, { is: 'failed' }>;
 
 /**
  * Fetches what is new or changed of a page, and stores it batch by batch; a document that was stored in this listing
  * already is not fetched again, unless changes have brought another state of it since. Failures in a row are those of
- * the documents when the source answers otherwise. A document that it gave no answer for is tried once more at the end
- * of the page.
+ * the documents when the source answers otherwise. A document that it gave no answer for is tried once more at the end.
+ * When the time is over before the page is, what was fetched is stored without the page's end.
  */
-export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd): Promise<SyncRun> {
+export async function fetchPage(
+  work: FetchWork,
+  page: SourcePage,
+  { end, endsAt }: { end: PageEnd; endsAt: number },
+): Promise<SyncRun> {
   const { deps, open, signal } = work;
   const { tenantId, connector, run } = open;
   const listed = [...new Map(page.documents.map((each) => [each.ref, each])).values()];
@@ -31,8 +39,8 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
   const fresh = listed.filter((each) => isFresh(each, known.get(each.ref), { run, scope: page.scope }));
   const outcomes: Outcome[] = [];
   /** In a row, until another document could be fetched. */
-  const unsure: Outcome[] = [];
-  const again: ListedDocument[] = [];
+  const unsure: FailedOutcome[] = [];
+  const again: FailedOutcome[] = [];
   let [bytes, stored] = [0, 0];
   const store = (last: PageEnd | null) => {
     const made = { runId: run.id, pages: run.pages, outcomes: outcomes.splice(0), end: last };
@@ -66,10 +74,17 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
     await pace(1);
     await open.source.check(signal).catch(stop);
   };
-  const fetchAll = async (documents: readonly ListedDocument[], take: (outcome: Outcome) => void) => {
+  /** @returns whether that was all before the time was over; some of them are fetched in any case */
+  const fetchAll = async (
+    documents: readonly ListedDocument[],
+    { until, take }: { until: number; take: (outcome: Outcome) => void },
+  ): Promise<boolean> => {
+    let begun = 0;
+    const isOver = () => Date.now() > until;
     for await (const { some, requests } of preparedGroups(work, documents, known)) {
       await pace(requests);
       const left = [...some];
+      begun += left.length;
       const failures: unknown[] = [];
       const fetchNext = async () => {
         for (let each = left.shift(); each !== undefined; each = left.shift()) {
@@ -79,7 +94,7 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
             stored += 1;
           }
           take(outcome);
-          if (failures.length > 0 || unsure.length >= maxFailures) {
+          if (failures.length > 0 || unsure.length >= maxFailures || isOver()) {
             return;
           }
           await flush();
@@ -99,25 +114,48 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
           await check();
           outcomes.push(...ownFailures(unsure.splice(0), again));
         }
+        if (isOver()) {
+          return left.length === 0 && begun === documents.length;
+        }
       }
     }
+    return true;
   };
   try {
-    await fetchAll(fresh, (outcome) => {
+    const take = (outcome: Outcome) => {
       if (outcome.is === 'failed') {
         unsure.push(outcome);
       } else {
         outcomes.push(outcome, ...ownFailures(unsure.splice(0), again));
       }
-    });
+    };
+    const isNew = ({ ref }: ListedDocument) => known.get(ref)?.listing !== run.listing;
+    const isWhole = await fetchAll(fresh.filter(isNew), { until: endsAt, take });
+    if (isWhole) {
+      // Without an end: the next step would begin with the same ones.
+      const repeated = fresh.filter((each) => !isNew(each));
+      await fetchAll(repeated, { until: Infinity, take });
+    }
     outcomes.push(...ownFailures(unsure.splice(0), again));
     if (again.length > 0) {
       // The last documents of a page also fail when the source has gone away.
       await check();
-      await fetchAll(again, (outcome) => outcomes.push(outcome));
+      const left = new Map(again.map((failed) => [failed.listed.ref, failed]));
+      await fetchAll(
+        again.map(({ listed }) => listed),
+        {
+          until: endsAt + extraMs,
+          take: (outcome) => {
+            left.delete(outcome.listed.ref);
+            outcomes.push(outcome);
+          },
+        },
+      );
+      // They have failed once: the next run fetches them.
+      outcomes.push(...left.values());
     }
     await storing;
-    return await store(end);
+    return await store(isWhole ? end : null);
   } finally {
     await storing.catch(() => {});
   }
@@ -137,8 +175,8 @@ function isFresh(
 }
 
 /** @returns failures that are the documents' own; those that got no answer are put into `again` */
-function ownFailures(failed: readonly Outcome[], again: ListedDocument[]): Outcome[] {
-  const isUnanswered = (outcome: Outcome) => outcome.is === 'failed' && outcome.code === 'source_unreachable';
-  again.push(...failed.filter(isUnanswered).map(({ listed }) => listed));
+function ownFailures(failed: readonly FailedOutcome[], again: FailedOutcome[]): Outcome[] {
+  const isUnanswered = ({ code }: FailedOutcome) => code === 'source_unreachable';
+  again.push(...failed.filter(isUnanswered));
   return failed.filter((outcome) => !isUnanswered(outcome));
 }

@@ -32,14 +32,14 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
   const { deps, open, signal } = work;
   const { tenantId, source } = open;
   const { spaceId } = open.connector;
-  const began = Date.now();
+  const endsAt = Date.now() + slice.ms;
   const before = open.run.recordsFetched;
   const repeats = { idle: 0, repeated: 0 };
   let { run } = open;
   const stored = () => run.added + run.updated > open.run.added + open.run.updated;
   try {
     while (!run.isListed) {
-      if (Date.now() - began > slice.ms || run.recordsFetched - before >= slice.documents) {
+      if (Date.now() > endsAt || run.recordsFetched - before >= slice.documents) {
         return { state: 'more', recordsFetched: run.recordsFetched };
       }
       await open.pace(1, signal);
@@ -57,7 +57,7 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
         }
       }
       try {
-        run = await fetchPage({ ...work, open: { ...open, run } }, page, end);
+        run = await fetchPage({ ...work, open: { ...open, run } }, page, { end, endsAt });
       } catch (error) {
         if (!(error instanceof PageStored)) {
           throw error;

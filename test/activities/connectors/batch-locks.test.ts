@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 /** Each insert of passages takes so long: longer than a person's request waits for a lock. */
-const insertSeconds = 4;
+const insertSeconds = 6;
 
 beforeAll(async () => {
   await world.admin.query(`create function public.slow_insert() returns trigger language plpgsql as
