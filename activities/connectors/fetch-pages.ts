@@ -4,6 +4,7 @@ import { beginListing, PageStored, type PageEnd } from '#domain/knowledge/synchr
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { storablePage } from '#domain/knowledge/synchronisation/storable-page.ts';
 import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
+import { hasReaders } from '#domain/knowledge/synchronisation/has-readers.ts';
 import type { FetchPagesResult, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
 import { extractionTurns, type FetchDependencies, type FetchWork } from './fetch-document.ts';
 import { fetchPage } from './fetch-page.ts';
@@ -36,6 +37,8 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
   const before = open.run.recordsFetched;
   const repeats = { idle: 0, repeated: 0 };
   let { run } = open;
+  /** No document has readers. */
+  let hasNone = false;
   const stored = () => run.added + run.updated > open.run.added + open.run.updated;
   try {
     while (!run.isListed) {
@@ -46,6 +49,11 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       const cursor = run.position ?? null;
       const listed = await source.list({ cursor, checkpoint: run.cursorFrom ?? null }, signal);
       const page = storablePage(listed);
+      hasNone &&= page.lacksReaders === true;
+      if (page.lacksReaders === true && !hasNone) {
+        hasNone = !(await deps.unitOfWork.inTenant(tenantId, (em) => hasReaders(em, open.connector)));
+        if (!hasNone) throw withoutReaders();
+      }
       const seen = run.recordsFetched;
       const end = endOf(page, { cursor, pages: run.pages, repeats });
       const { at } = page;
@@ -88,6 +96,13 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       );
     }
   }
+}
+
+function withoutReaders(): SourceFailure {
+  return new SourceFailure(
+    'source_invalid',
+    'Documents have readers, and the source no longer says who may read them.',
+  );
 }
 
 function endOf(
