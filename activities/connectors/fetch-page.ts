@@ -1,3 +1,5 @@
+import { signalWithStart } from '#domain/foundation/durable/messages.ts';
+import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
 import type { ListedDocument, SourcePage } from '#domain/knowledge/connectors/source.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
@@ -44,9 +46,17 @@ export async function fetchPage(
   let [bytes, stored] = [0, 0];
   const store = (last: PageEnd | null) => {
     const made = { runId: run.id, pages: run.pages, outcomes: outcomes.splice(0), end: last };
-    return deps.unitOfWork.inTenant(tenantId, (em) =>
-      withStatementTimeout(em, storeTimeoutMs, () => storeBatch(em, made)),
-    );
+    return deps.unitOfWork.inTenant(tenantId, async (em) => {
+      const after = await withStatementTimeout(em, storeTimeoutMs, () => storeBatch(em, made));
+      if (made.outcomes.some(({ is }) => is === 'stored')) {
+        // With the documents, so that no end of the step leaves them without vectors.
+        await enqueue(
+          em,
+          signalWithStart('embedSpace', { tenantId, spaceId: connector.spaceId }, 'wake', []),
+        );
+      }
+      return after;
+    });
   };
   const isFull = () => stored >= batch.stored || bytes >= batch.bytes || outcomes.length >= batch.documents;
   /** A batch is stored while the next one is fetched. */

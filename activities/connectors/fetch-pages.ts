@@ -1,5 +1,3 @@
-import { signalWithStart } from '#domain/foundation/durable/messages.ts';
-import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { beginListing, PageStored, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { storablePage } from '#domain/knowledge/synchronisation/storable-page.ts';
@@ -32,14 +30,12 @@ export async function fetchPages(
 async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
   const { deps, open, signal } = work;
   const { tenantId, source } = open;
-  const { spaceId } = open.connector;
   const endsAt = Date.now() + slice.ms;
   const before = open.run.recordsFetched;
   const repeats = { idle: 0, repeated: 0 };
   let { run } = open;
   /** No document has readers. */
   let hasNone = false;
-  const stored = () => run.added + run.updated > open.run.added + open.run.updated;
   try {
     while (!run.isListed) {
       if (Date.now() > endsAt || run.recordsFetched - before >= slice.documents) {
@@ -89,12 +85,6 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       return { state: 'more', recordsFetched: current.run.recordsFetched, pauseMs: pauseOf(error) };
     }
     throw error;
-  } finally {
-    if (stored()) {
-      await deps.unitOfWork.inTenant(tenantId, (em) =>
-        enqueue(em, signalWithStart('embedSpace', { tenantId, spaceId }, 'wake', [])),
-      );
-    }
   }
 }
 
