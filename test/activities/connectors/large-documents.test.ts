@@ -5,6 +5,12 @@ import { openMemorySteps } from '#test/support/sources/run-steps.ts';
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
+  await world.admin.query(`create table public.inserts (passages bigint);
+    grant insert on public.inserts to public;
+    create function public.note_insert() returns trigger language plpgsql as
+      'begin insert into public.inserts select count(*) from added; return null; end';
+    create trigger note_insert after insert on chunks referencing new table as added
+      for each statement execute function public.note_insert()`);
 }, 60_000);
 afterAll(() => world.stop());
 
@@ -25,7 +31,7 @@ it.each([
   { what: 'a text of six million characters', documents: 1, length: 6_000_000 },
   { what: 'a hundred documents of 60,000 characters', documents: 100, length: 60_000 },
 ])(
-  'stores $what, of which the words take longer than a statement of others may',
+  'stores $what in statements of 2,000 passages at most',
   async ({ documents, length }) => {
     const { source, space, begin, fetch } = await openMemorySteps(world);
     const text = textOf(length);
@@ -39,6 +45,9 @@ it.each([
        where d.collection_id = $1`,
       [space.collectionId],
     );
+    const inserts = await world.admin.query<{ passages: string }>('select passages from public.inserts');
+    expect(inserts.rows.length).toBeGreaterThan(1);
+    expect(Math.max(...inserts.rows.map(({ passages }) => Number(passages)))).toBeLessThanOrEqual(2_000);
     expect(rows[0]!.characters).toBeGreaterThan(documents * length * 0.95);
   },
   300_000,
