@@ -39,7 +39,7 @@ function storable(listed: ListedDocument): StorableDocument {
   };
 }
 
-/** Versions are compared: one that cannot be stored is unknown. */
+/** Versions are compared, so that what cannot be stored counts as unknown. */
 export function storableVersion(version: string | null): string | null {
   return version !== null && isStorable(version) ? version : null;
 }
