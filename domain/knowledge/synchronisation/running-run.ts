@@ -48,13 +48,12 @@ export async function takeRun(em: EntityManager, runId: string): Promise<Running
 
 /** Locks what has been taken: a run that has ended stores nothing. @throws RunEnded */
 export async function lockTaken(em: EntityManager, { connector, run }: RunningRun): Promise<void> {
-  await em.execute('select 1 from connectors where tenant_id = ? and id = ? for no key update', [
-    connector.tenantId,
-    connector.id,
-  ]);
+  // A row is locked after its join, so after the connector.
   const found = await em.execute(
-    `select 1 from sync_runs where tenant_id = ? and id = ? and status = 'running' and not cancel_requested for update`,
-    [run.tenantId, run.id],
+    `with held as materialized (select 1 from connectors where tenant_id = ? and id = ? for no key update)
+     select 1 from sync_runs r, held
+     where r.tenant_id = ? and r.id = ? and r.status = 'running' and not r.cancel_requested for update of r`,
+    [connector.tenantId, connector.id, run.tenantId, run.id],
   );
   if (found.length === 0) {
     throw new RunEnded();
