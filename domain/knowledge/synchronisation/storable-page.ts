@@ -19,7 +19,8 @@ export interface StorablePage extends SourcePage {
  * too long, so that the fault of one document is not that of its batch. @throws SourceFailure for a cursor with such
  */
 export function storablePage(page: SourcePage): StorablePage {
-  if (![page.next, page.checkpoint].every((cursor) => cursor === null || isStorable(cursor))) {
+  const cursors = [page.next, page.checkpoint, page.at ?? null];
+  if (!cursors.every((cursor) => cursor === null || isStorable(cursor))) {
     throw new SourceFailure('source_invalid', 'The source names a place in its listing that is no text.');
   }
   return { ...page, documents: page.documents.map(storable), gone: page.gone.map(storableRef) };

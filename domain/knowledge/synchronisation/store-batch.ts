@@ -5,7 +5,7 @@ import { markSeen, saysNothingNew } from './mark-seen.ts';
 import { expectWithin } from '#domain/knowledge/connectors/expect-within.ts';
 import { noteErrors } from './note-errors.ts';
 import type { Outcome } from './outcome.ts';
-import { lockTaken, takeRun, type RunningRun } from './running-run.ts';
+import { lockRunning, lockTaken, takeRun, type RunningRun } from './running-run.ts';
 import { storeDocuments } from './store-documents.ts';
 import { updateListed } from './update-listed.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
