@@ -47,7 +47,7 @@ describe('a folder whose file of readers is gone', () => {
     const opened = await openSteps(world, filesystemProvider, {
       providerSlug: 'filesystem',
       scopeConfig: { root: 'r' },
-      reach: { roots: { r: root } },
+      roots: { r: root },
     });
     return {
       ...opened,

@@ -184,7 +184,7 @@ describe('a document that is listed with characters that PostgreSQL cannot store
       const { space, whole } = await openSteps(world, rssProvider, {
         providerSlug: 'rss',
         scopeConfig: { feed_urls: [`${origin}/feed.json`] },
-        reach: { allowedOrigins: [origin] },
+        allowedOrigins: [origin],
       });
       expect(await whole()).toMatchObject({ status: 'completed' });
       expect(Object.values(await space.contents()).join()).toContain('Fine text.');

@@ -67,6 +67,36 @@ describe('a step that fetches documents of a slow source', () => {
   });
 });
 
+describe('a step that fetches changes of a slow source', () => {
+  it('comes to the end of its page, also where each of its documents may have changed once more', async () => {
+    const { source, space, begin, fetch } = await openMemorySteps(world);
+    for (let n = 10; n < 40; n += 1) source.put(`d${n}`, `Document ${n}.`);
+    source.page = () => ({
+      documents: [...source.documents.keys()].map((ref) => source.listed(ref)),
+      gone: [],
+      next: null,
+      checkpoint: 'later',
+      total: null,
+      scope: 'changes',
+    });
+    await begin();
+    const states: string[] = [];
+    await clocked(async (move) => {
+      source.fetch = () => {
+        move(12_000);
+        // Without a version, as what is forbidden has none.
+        return Promise.resolve({ kind: 'skipped', code: 'forbidden_by_source' });
+      };
+      for (let step = 0; step < 12 && states.at(-1) !== 'listed'; step += 1) {
+        states.push((await fetch()).state);
+      }
+    });
+    expect(states.length).toBeGreaterThan(2);
+    expect(states.at(-1)).toBe('listed');
+    expect(await space.documents()).toHaveLength(30);
+  });
+});
+
 describe('a step that looks for deleted documents of a slow source', () => {
   /** A run that has listed 400 documents less these. */
   async function without(count: number) {
