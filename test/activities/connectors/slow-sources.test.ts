@@ -116,6 +116,7 @@ describe('a step that looks for deleted documents of a slow source', () => {
       let asked = 0;
       source.before = (kind) => {
         if (kind === 'exists' && (asked += 1) === 60) cut.abort(new Error('timed out'));
+        cut.signal.throwIfAborted();
       };
       await detect(cut.signal).catch(() => {});
     }
