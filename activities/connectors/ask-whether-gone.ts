@@ -16,15 +16,18 @@ export interface Asked {
   unasked: Pick<SyncError, 'ref' | 'code'>[];
   /** Id of the last document before which all were looked at; null: none was. */
   last: string | null;
-  /** Why the others were not looked at; null: all were. */
+  /** Why the others were not looked at; null: all were, or the time was over, or the signal ended it. */
   stop: SourceFailure | null;
 }
 
-/** Asks the source for documents that its listing lacks. @throws SourceFailure when it answers nothing, the signal's reason */
+/**
+ * Asks the source for documents that its listing lacks, for some of them in any case. What it has answered counts also
+ * when it goes away, or when the signal ends the asking.
+ */
 export async function askWhetherGone(
   { source, pace }: Pick<OpenRun, 'source' | 'pace'>,
   missing: readonly MissingDocument[],
-  signal: AbortSignal,
+  { endsAt, signal }: { endsAt: number; signal: AbortSignal },
 ): Promise<Asked> {
   const asked: Asked = { gone: [], unasked: [], last: null, stop: null };
   let silent = 0;
@@ -38,7 +41,7 @@ export async function askWhetherGone(
       if (!(await source.exists(each.ref, signal))) asked.gone.push(each);
       silent = 0;
     } catch (error) {
-      signal.throwIfAborted();
+      if (signal.aborted) return;
       const failure = error instanceof SourceFailure ? error : null;
       if (failure !== null && stops.has(failure.code)) {
         asked.stop ??= failure;
@@ -48,17 +51,38 @@ export async function askWhetherGone(
       silent += 1;
     }
   };
-  for (let at = 0; at < missing.length && asked.stop === null; at += parallel) {
+  for (let at = 0; at < missing.length; at += parallel) {
     const group = missing.slice(at, at + parallel);
     await Promise.all(group.map(ask));
-    if (asked.stop === null) {
-      asked.last = group.at(-1)?.id ?? asked.last;
-    }
+    if (asked.stop !== null || signal.aborted) break;
     if (silent >= maxSilent) {
-      await pace(1, signal);
-      await source.check(signal);
+      asked.stop = await checkFailure({ source, pace }, signal);
+      // Before a pause they count: the step after it begins behind them.
+      if (asked.stop?.code === 'rate_limited') break;
+      if (asked.stop !== null || signal.aborted) {
+        asked.unasked.splice(-silent);
+        break;
+      }
       silent = 0;
     }
+    asked.last = group.at(-1)?.id ?? asked.last;
+    if (Date.now() > endsAt) break;
   }
   return asked;
+}
+
+/** @returns null: it answers, or the signal has ended the check */
+async function checkFailure(
+  { source, pace }: Pick<OpenRun, 'source' | 'pace'>,
+  signal: AbortSignal,
+): Promise<SourceFailure | null> {
+  try {
+    await pace(1, signal);
+    await source.check(signal);
+    return null;
+  } catch (error) {
+    if (signal.aborted) return null;
+    if (error instanceof SourceFailure) return error;
+    throw error;
+  }
 }

@@ -14,6 +14,8 @@ import { notePause, pauseOf, withSource, type OpenRun, type SourceDependencies }
 /** Documents of one transaction. */
 const batchSize = 200;
 const sliceMs = 60_000;
+/** What a source has answered for so long is stored. */
+const storeMs = 10_000;
 
 /**
  * Deletes the documents that are gone at the source, unless there are so many that a person must confirm it. What only
@@ -54,11 +56,13 @@ async function detectSlice(
     if (missing.length === 0) {
       return { state: 'done', after };
     }
-    const asked = await askWhetherGone(open, missing, signal);
+    const endsAt = Math.min(end, Date.now() + storeMs);
+    const asked = await askWhetherGone(open, missing, { endsAt, signal });
     await unitOfWork.inTenant(tenantId, async (em) => {
       if (asked.gone.length > 0) await deleteMissing(em, runId, asked.gone);
       if (asked.unasked.length > 0) await noteUnasked(em, runId, asked.unasked);
     });
+    signal.throwIfAborted();
     const { stop } = asked;
     if (stop !== null) {
       // Progress begins the count of attempts again.

@@ -10,6 +10,7 @@ import {
 } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { isHeld, type KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
 import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
+import { storableVersion, type StorableDocument } from '#domain/knowledge/synchronisation/storable-page.ts';
 import { pause, type OpenRun, type SourceDependencies } from './run-steps.ts';
 
 export interface FetchDependencies extends SourceDependencies {
@@ -33,14 +34,14 @@ export function extractionTurns(): FairSemaphore {
 
 /** A longer document is left out. */
 const maxDocumentBytes = 33_554_432;
-const maxRefBytes = 2_000;
 /** How often, and after which pause, a document asks for its turn to be extracted. */
 const maxBusyTries = 300;
 const busyPauseMs = 100;
 
 /** Whether a request is needed for the document. */
-export function isFetched(work: FetchWork, listed: ListedDocument, known: KnownDocument | null): boolean {
-  const isLeftOut = listed.byteSize !== null && listed.byteSize > maxDocumentBytes;
+export function isFetched(work: FetchWork, listed: StorableDocument, known: KnownDocument | null): boolean {
+  const isLong = listed.byteSize !== null && listed.byteSize > maxDocumentBytes;
+  const isLeftOut = isLong || listed.isDigest === true;
   return listed.content === undefined && !isLeftOut && (known === null || !isUnchanged(work, listed, known));
 }
 
@@ -59,15 +60,14 @@ const isLost = (known: KnownDocument): boolean => known.state === 'stored' && kn
 /** @throws SourceFailure when the source as a whole refuses or asks for a pause */
 export async function fetchDocument(
   work: FetchWork,
-  listed: ListedDocument,
+  listed: StorableDocument,
   known: KnownDocument | null,
 ): Promise<Outcome> {
   const { open, signal } = work;
   const { source } = open;
   const { version } = listed;
-  if (Buffer.byteLength(listed.ref) > maxRefBytes || listed.ref.includes('\0')) {
-    const ref = `sha256:${createHash('sha256').update(listed.ref).digest('hex')}`;
-    return { is: 'skipped', listed: { ...listed, ref }, known: null, version, code: 'ref_too_long' };
+  if (listed.isDigest === true) {
+    return { is: 'skipped', listed, known, version, code: 'ref_too_long' };
   }
   if (known !== null && isUnchanged(work, listed, known)) {
     return { is: 'unchanged', listed, known, version };
@@ -150,7 +150,7 @@ async function read(
   },
 ): Promise<Outcome> {
   const { content } = fetched;
-  const version = fetched.version ?? listed.version;
+  const version = storableVersion(fetched.version) ?? listed.version;
   if (content.byteLength > maxDocumentBytes) {
     return { is: 'skipped', listed, known, version, code: 'too_large' };
   }

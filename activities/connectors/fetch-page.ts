@@ -1,4 +1,7 @@
-import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
+import { signalWithStart } from '#domain/foundation/durable/messages.ts';
+import { enqueue } from '#domain/foundation/durable/outbox.ts';
+import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
+import type { ListedDocument, SourcePage } from '#domain/knowledge/connectors/source.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments, type KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
 import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
@@ -9,16 +12,27 @@ import { preparedGroups } from './prepared-groups.ts';
 /** Documents that are fetched and extracted at the same time. */
 const parallel = 4;
 /** A batch is stored when it has so many new documents, bytes of them, or documents in all. */
-const batch = { stored: 100, bytes: 16_777_216, documents: 500 };
-/** After so many documents in a row that could not be fetched, the source counts as unreachable. */
+const batch = { stored: 100, bytes: 4_194_304, documents: 500 };
+/** Of a statement for a batch, whose documents may have many passages: as for those of an upload. */
+const storeTimeoutMs = 30_000;
+/** After so many documents in a row that could not be fetched, the source is checked. */
 const maxFailures = 5;
+/** For those that are tried once more. */
+const extraMs = 60_000;
+
+type FailedOutcome = Extract<Outcome, { is: 'failed' }>;
 
 /**
  * Fetches what is new or changed of a page, and stores it batch by batch; a document that was stored in this listing
- * already is not fetched again, unless changes have brought another state of it since. A document that could not be fetched is tried once more at the end of the page, when
- * the source has answered since.
+ * already is not fetched again, unless changes have brought another state of it since. Failures in a row are those of
+ * the documents when the source answers otherwise. A document that it gave no answer for is tried once more at the end.
+ * When the time is over before the page is, what was fetched is stored without the page's end.
  */
-export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd): Promise<SyncRun> {
+export async function fetchPage(
+  work: FetchWork,
+  page: SourcePage,
+  { end, endsAt }: { end: PageEnd; endsAt: number },
+): Promise<SyncRun> {
   const { deps, open, signal } = work;
   const { tenantId, connector, run } = open;
   const listed = [...new Map(page.documents.map((each) => [each.ref, each])).values()];
@@ -27,12 +41,22 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
   const fresh = listed.filter((each) => isFresh(each, known.get(each.ref), { run, scope: page.scope }));
   const outcomes: Outcome[] = [];
   /** In a row, until another document could be fetched. */
-  const unsure: Outcome[] = [];
-  const again: ListedDocument[] = [];
+  const unsure: FailedOutcome[] = [];
+  const again: FailedOutcome[] = [];
   let [bytes, stored] = [0, 0];
   const store = (last: PageEnd | null) => {
     const made = { runId: run.id, pages: run.pages, outcomes: outcomes.splice(0), end: last };
-    return deps.unitOfWork.inTenant(tenantId, (em) => storeBatch(em, made));
+    return deps.unitOfWork.inTenant(tenantId, async (em) => {
+      const after = await withStatementTimeout(em, storeTimeoutMs, () => storeBatch(em, made));
+      if (made.outcomes.some(({ is }) => is === 'stored')) {
+        // With the documents, so that no end of the step leaves them without vectors.
+        await enqueue(
+          em,
+          signalWithStart('embedSpace', { tenantId, spaceId: connector.spaceId }, 'wake', []),
+        );
+      }
+      return after;
+    });
   };
   const isFull = () => stored >= batch.stored || bytes >= batch.bytes || outcomes.length >= batch.documents;
   /** A batch is stored while the next one is fetched. */
@@ -55,56 +79,93 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
     }
     throw reason;
   };
-  const fetchAll = async (documents: readonly ListedDocument[], take: (outcome: Outcome) => void) => {
+  const pace = (requests: number) => open.pace(requests, signal).catch(stop);
+  const check = async () => {
+    await pace(1);
+    await open.source.check(signal).catch(stop);
+  };
+  /** @returns whether that was all before the time was over; some of them are fetched in any case */
+  const fetchAll = async (
+    documents: readonly ListedDocument[],
+    { until, take }: { until: number; take: (outcome: Outcome) => void },
+  ): Promise<boolean> => {
+    let begun = 0;
+    const isOver = () => Date.now() > until;
     for await (const { some, requests } of preparedGroups(work, documents, known)) {
-      await open.pace(requests, signal);
-      const left = some.values();
+      await pace(requests);
+      const left = [...some];
+      begun += left.length;
       const failures: unknown[] = [];
       const fetchNext = async () => {
-        for (const each of left) {
+        for (let each = left.shift(); each !== undefined; each = left.shift()) {
           const outcome = await fetchDocument(work, each, known.get(each.ref) ?? null);
           if (outcome.is === 'stored') {
             bytes += outcome.read.content.byteLength;
             stored += 1;
           }
           take(outcome);
-          if (failures.length > 0 || unsure.length >= maxFailures) {
+          if (failures.length > 0 || unsure.length >= maxFailures || isOver()) {
             return;
           }
           await flush();
         }
       };
-      const fetchers = Array.from({ length: parallel }, () =>
-        fetchNext().catch((reason: unknown) => {
-          failures.push(reason);
-        }),
-      );
-      await Promise.all(fetchers);
-      if (failures.length > 0) {
-        await stop(failures[0]);
-      }
-      if (unsure.length >= maxFailures) {
-        await stop(unanswered());
+      while (left.length > 0) {
+        const fetchers = Array.from({ length: parallel }, () =>
+          fetchNext().catch((reason: unknown) => {
+            failures.push(reason);
+          }),
+        );
+        await Promise.all(fetchers);
+        if (failures.length > 0) {
+          await stop(failures[0]);
+        }
+        if (unsure.length >= maxFailures) {
+          await check();
+          outcomes.push(...ownFailures(unsure.splice(0), again));
+        }
+        if (isOver()) {
+          return left.length === 0 && begun === documents.length;
+        }
       }
     }
+    return true;
   };
   try {
-    await fetchAll(fresh, (outcome) => {
+    const take = (outcome: Outcome) => {
       if (outcome.is === 'failed') {
         unsure.push(outcome);
       } else {
         outcomes.push(outcome, ...ownFailures(unsure.splice(0), again));
       }
-    });
+    };
+    const isNew = ({ ref }: ListedDocument) => known.get(ref)?.listing !== run.listing;
+    const isWhole = await fetchAll(fresh.filter(isNew), { until: endsAt, take });
+    if (isWhole) {
+      // Without an end: the next step would begin with the same ones.
+      const repeated = fresh.filter((each) => !isNew(each));
+      await fetchAll(repeated, { until: Infinity, take });
+    }
     outcomes.push(...ownFailures(unsure.splice(0), again));
     if (again.length > 0) {
       // The last documents of a page also fail when the source has gone away.
-      await open.pace(1, signal);
-      await open.source.check(signal).catch(stop);
-      await fetchAll(again, (outcome) => outcomes.push(outcome));
+      await check();
+      const left = new Map(again.map((failed) => [failed.listed.ref, failed]));
+      await fetchAll(
+        again.map(({ listed }) => listed),
+        {
+          until: endsAt + extraMs,
+          take: (outcome) => {
+            left.delete(outcome.listed.ref);
+            outcomes.push(outcome);
+          },
+        },
+      );
+      // They have failed once: the next run fetches them.
+      outcomes.push(...left.values());
     }
     await storing;
-    return await store(end);
+    return await store(isWhole ? end : null);
   } finally {
     await storing.catch(() => {});
   }
@@ -124,15 +185,8 @@ function isFresh(
 }
 
 /** @returns failures that are the documents' own; those that got no answer are put into `again` */
-function ownFailures(failed: readonly Outcome[], again: ListedDocument[]): Outcome[] {
-  const isUnanswered = (outcome: Outcome) => outcome.is === 'failed' && outcome.code === 'source_unreachable';
-  again.push(...failed.filter(isUnanswered).map(({ listed }) => listed));
+function ownFailures(failed: readonly FailedOutcome[], again: FailedOutcome[]): Outcome[] {
+  const isUnanswered = ({ code }: FailedOutcome) => code === 'source_unreachable';
+  again.push(...failed.filter(isUnanswered));
   return failed.filter((outcome) => !isUnanswered(outcome));
-}
-
-function unanswered(): SourceFailure {
-  return new SourceFailure(
-    'source_unreachable',
-    'The source answers its listing, and no request for a document.',
-  );
 }

@@ -1,8 +1,8 @@
-import { signalWithStart } from '#domain/foundation/durable/messages.ts';
-import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { beginListing, PageStored, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
+import { storablePage } from '#domain/knowledge/synchronisation/storable-page.ts';
 import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
+import { hasReaders } from '#domain/knowledge/synchronisation/has-readers.ts';
 import type { FetchPagesResult, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
 import { extractionTurns, type FetchDependencies, type FetchWork } from './fetch-document.ts';
 import { fetchPage } from './fetch-page.ts';
@@ -30,20 +30,26 @@ export async function fetchPages(
 async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
   const { deps, open, signal } = work;
   const { tenantId, source } = open;
-  const { spaceId } = open.connector;
-  const began = Date.now();
+  const endsAt = Date.now() + slice.ms;
   const before = open.run.recordsFetched;
   const repeats = { idle: 0, repeated: 0 };
   let { run } = open;
-  const stored = () => run.added + run.updated > open.run.added + open.run.updated;
+  /** No document has readers. */
+  let hasNone = false;
   try {
     while (!run.isListed) {
-      if (Date.now() - began > slice.ms || run.recordsFetched - before >= slice.documents) {
+      if (Date.now() > endsAt || run.recordsFetched - before >= slice.documents) {
         return { state: 'more', recordsFetched: run.recordsFetched };
       }
       await open.pace(1, signal);
       const cursor = run.position ?? null;
-      const page = await source.list({ cursor, checkpoint: run.cursorFrom ?? null }, signal);
+      const listed = await source.list({ cursor, checkpoint: run.cursorFrom ?? null }, signal);
+      const page = storablePage(listed);
+      hasNone &&= page.lacksReaders === true;
+      if (page.lacksReaders === true && !hasNone) {
+        hasNone = !(await deps.unitOfWork.inTenant(tenantId, (em) => hasReaders(em, open.connector)));
+        if (!hasNone) throw withoutReaders();
+      }
       const seen = run.recordsFetched;
       const end = endOf(page, { cursor, pages: run.pages, repeats });
       const { at } = page;
@@ -55,7 +61,7 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
         }
       }
       try {
-        run = await fetchPage({ ...work, open: { ...open, run } }, page, end);
+        run = await fetchPage({ ...work, open: { ...open, run } }, page, { end, endsAt });
       } catch (error) {
         if (!(error instanceof PageStored)) {
           throw error;
@@ -79,13 +85,14 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       return { state: 'more', recordsFetched: current.run.recordsFetched, pauseMs: pauseOf(error) };
     }
     throw error;
-  } finally {
-    if (stored()) {
-      await deps.unitOfWork.inTenant(tenantId, (em) =>
-        enqueue(em, signalWithStart('embedSpace', { tenantId, spaceId }, 'wake', [])),
-      );
-    }
   }
+}
+
+function withoutReaders(): SourceFailure {
+  return new SourceFailure(
+    'source_invalid',
+    'Documents have readers, and the source no longer says who may read them.',
+  );
 }
 
 function endOf(

@@ -29,7 +29,7 @@ type Outcome = { chunks: Chunk[] } | { failure: DocumentFailureCode };
 /** Max extractions of one document that end with a crash of their worker. */
 const maxLostExtractions = 3;
 const heartbeatMs = 2_000;
-/** All passages of a large document are inserted at once. */
+/** Of a statement for all passages of a document, such as that which takes over their vectors. */
 const insertTimeoutMs = 30_000;
 
 /**

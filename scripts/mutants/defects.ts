@@ -13,6 +13,7 @@ import { erasureDefects } from './erasure-defects.ts';
 import { scopeErasureDefects } from './scope-erasure-defects.ts';
 import { knowledgeDefects } from './knowledge-defects.ts';
 import { peopleDefects } from './people-defects.ts';
+import { runDefects } from './run-defects.ts';
 import { synchronisationDefects } from './synchronisation-defects.ts';
 import { textDefects } from './text-defects.ts';
 import { silenceDefects } from './silence-defects.ts';
@@ -34,6 +35,7 @@ export const defects: readonly Defect[] = [
   ...scopeErasureDefects,
   ...knowledgeDefects,
   ...peopleDefects,
+  ...runDefects,
   ...synchronisationDefects,
   ...textDefects,
   ...silenceDefects,

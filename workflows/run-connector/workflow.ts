@@ -4,7 +4,6 @@ import {
   ChildWorkflowFailure,
   condition,
   continueAsNew,
-  executeChild,
   isCancellation,
   log,
   patched,
@@ -12,6 +11,7 @@ import {
   setCurrentDetails,
   setHandler,
   sleep,
+  startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
@@ -46,6 +46,8 @@ export async function runConnector(input: RunConnectorInput): Promise<void> {
   let isWoken = false;
   let plan: Plan | null = null;
   let running: { runId: string; scope: CancellationScope } | null = null;
+  /** Run that is to be cancelled: the message may come before it has begun here. */
+  let cancelled: string | null = null;
   const wake = () => {
     isWoken = true;
   };
@@ -58,6 +60,7 @@ export async function runConnector(input: RunConnectorInput): Promise<void> {
   setHandler(deletedSignal, wake);
   setHandler(cancelRunSignal, (runId) => {
     isWoken = true;
+    cancelled = runId;
     if (running?.runId === runId) {
       running.scope.cancel();
     }
@@ -80,8 +83,15 @@ export async function runConnector(input: RunConnectorInput): Promise<void> {
         const { runId } = plan;
         setCurrentDetails(`Run ${runId} is under way.`);
         const scope = new CancellationScope();
+        // A workflow that is cancelled before it has begun would not end the run.
+        const isCancelled = cancelled === runId;
+        const onBegun = () => {
+          if (isCancelled && patched('cancels-a-run-that-begins')) {
+            scope.cancel();
+          }
+        };
         running = { runId, scope };
-        await scope.run(() => synchronise(input, runId)).catch(ignoreCancel);
+        await scope.run(() => synchronise(input, runId, onBegun)).catch(ignoreCancel);
         running = null;
         if (!watch.isHeld || workflowInfo().continueAsNewSuggested) {
           await continueAsNew<typeof runConnector>(watch.inputOfNext());
@@ -113,15 +123,21 @@ async function wait(times: readonly (number | null)[], isWoken: () => boolean): 
   }
 }
 
-async function synchronise({ tenantId, connectorId }: RunConnectorInput, runId: string): Promise<void> {
+async function synchronise(
+  { tenantId, connectorId }: RunConnectorInput,
+  runId: string,
+  onBegun: () => void,
+): Promise<void> {
   try {
-    await executeChild(syncConnector, {
+    const child = await startChild(syncConnector, {
       workflowId: workflowIdOf('syncConnector', { tenantId, runId }),
       args: [{ tenantId, connectorId, runId }],
       // As for workflows that are started from the outbox; a child's own default is the server's ten seconds.
       workflowTaskTimeout: '2s',
       staticSummary: 'syncConnector',
     });
+    onBegun();
+    await child.result();
   } catch (error) {
     if (isCancellation(error)) {
       throw error;

@@ -79,7 +79,16 @@ export class FilesystemSource implements Source {
       });
       this.#listing = listing;
       const { cursor: next, truncated } = listing;
-      return { documents, gone: [], next, checkpoint: null, total: null, scope: 'everything', truncated };
+      return {
+        documents,
+        gone: [],
+        next,
+        checkpoint: null,
+        total: null,
+        scope: 'everything',
+        truncated,
+        lacksReaders: manifest === null,
+      };
     });
   }
 

@@ -8,6 +8,7 @@ import {
 } from '#domain/knowledge/connectors/source.ts';
 import { createConnection, type PostgresAccess } from './connection.ts';
 import { maxRows, readCheckpoint, readCursor, writeCheckpoint, writeCursor } from './cursor.ts';
+import { documentRows } from './document-rows.ts';
 import { rowContent, rowDocument, rowVersion } from './row-document.ts';
 import { columnsDigest, type PostgresScope } from './scope.ts';
 import {
@@ -42,7 +43,8 @@ export function postgresSource(scope: PostgresScope, access: PostgresAccess): So
 
   return {
     check: async (signal) => {
-      const rows = await connection.rows(pageStatement(scope, { after: null, since: null }), signal);
+      const statement = pageStatement(scope, { after: null, since: null });
+      const rows = documentRows(await connection.rows(statement, signal));
       assertFitKeys(rows, { after: null, pageRows: pageRowsOf(scope, null) });
     },
 
@@ -51,10 +53,8 @@ export function postgresSource(scope: PostgresScope, access: PostgresAccess): So
       const page = cursor?.page ?? 1;
       const newest = cursor === null ? await newestState(signal) : cursor.newest;
       const since = readCheckpoint(input.checkpoint, columns);
-      const rows = await connection.rows(
-        pageStatement(scope, { after: cursor?.after ?? null, since }),
-        signal,
-      );
+      const statement = pageStatement(scope, { after: cursor?.after ?? null, since });
+      const rows = documentRows(await connection.rows(statement, signal));
       const pageRows = pageRowsOf(scope, since);
       assertFitKeys(rows, { after: cursor?.after ?? null, pageRows });
       const last = rows.length === pageRows ? rows.at(-1) : undefined;
@@ -71,9 +71,8 @@ export function postgresSource(scope: PostgresScope, access: PostgresAccess): So
     },
 
     fetch: async ({ ref, version, maxBytes }: FetchInput, signal): Promise<Fetched> => {
-      const [row] = await rowsOf(ref, (key) =>
-        connection.rows(rowStatement(scope, key, maxBytes), signal, maxBytes),
-      );
+      const read = (key: string) => connection.rows(rowStatement(scope, key, maxBytes), signal, maxBytes);
+      const [row] = documentRows(await rowsOf(ref, read));
       if (row === undefined) {
         return { kind: 'gone' };
       }

@@ -57,9 +57,17 @@ function nameOf(row: Row): string {
   return titleOf(row).slice(0, 150).toWellFormed().replaceAll('/', '-').trim();
 }
 
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}
+
 /** Nobody, where the column says nothing that can be read. */
 function readersOf(json: string | null): SourceReaders {
-  const value: unknown = json === null ? null : JSON.parse(json);
+  const value = json === null ? null : parsed(json);
   const list: unknown[] = Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [];
   const names = list.filter((each) => typeof each === 'string').map((each) => each.trim().toLowerCase());
   return names.includes('*')

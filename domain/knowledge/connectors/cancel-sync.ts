@@ -4,7 +4,7 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { signal } from '#domain/foundation/durable/messages.ts';
 import { finishRun } from './finish-run.ts';
 import { lockConnector } from './find-connector.ts';
-import { findRun, type RunRef } from './find-run.ts';
+import { findRun, shownRun, type RunRef } from './find-run.ts';
 import type { SyncRun } from './sync-run.entity.ts';
 import { isFinished } from './sync-status.ts';
 
@@ -17,16 +17,13 @@ export async function cancelSync(ctx: Context, ref: RunRef): Promise<SyncRun> {
   authorize(ctx.caller, 'connectors.sync');
   const connector = await lockConnector(ctx, ref);
   const run = await findRun(ctx, connector, ref.runId, LockMode.PESSIMISTIC_WRITE);
-  if (isFinished(run.status)) {
-    return run;
-  }
   if (run.status === 'queued') {
     await finishRun(ctx.em, connector, run, { status: 'cancelled', by: ctx.caller });
-    return run;
+  } else if (!isFinished(run.status)) {
+    run.cancelRequested = true;
+    await ctx.em.flush();
+    const ids = { tenantId: run.tenantId, connectorId: connector.id };
+    await ctx.enqueue(signal('runConnector', ids, 'cancelRun', [run.id]));
   }
-  run.cancelRequested = true;
-  await ctx.em.flush();
-  const ids = { tenantId: run.tenantId, connectorId: connector.id };
-  await ctx.enqueue(signal('runConnector', ids, 'cancelRun', [run.id]));
-  return run;
+  return shownRun(ctx, ref, run);
 }

@@ -38,7 +38,11 @@ export async function findRun(
 /** @throws `missing_permission`, `collection_not_found`, `connector_not_found`, `sync_run_not_found` */
 export async function readRun(ctx: Context, ref: RunRef): Promise<SyncRun> {
   authorize(ctx.caller, 'connectors.read');
-  const run = await findRun(ctx, await findConnector(ctx, ref), ref.runId);
+  return shownRun(ctx, ref, await findRun(ctx, await findConnector(ctx, ref), ref.runId));
+}
+
+/** A run as the caller may see it: each use case that returns one returns this. */
+export async function shownRun(ctx: Context, ref: ConnectorRef, run: SyncRun): Promise<SyncRun> {
   return (await hidesDocuments(ctx, ref)) ? Object.assign(run, { hidesDocuments: true }) : run;
 }
 

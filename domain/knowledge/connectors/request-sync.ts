@@ -6,7 +6,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { isRunnable } from './connector-status.ts';
 import { lockConnector, type ConnectorRef } from './find-connector.ts';
-import { findRun } from './find-run.ts';
+import { findRun, shownRun } from './find-run.ts';
 import { queueRun } from './queue-run.ts';
 import type { SyncRun } from './sync-run.entity.ts';
 import type { SyncMode } from './sync-status.ts';
@@ -33,7 +33,8 @@ export async function requestSync(
     const id = newId();
     // The key names the request; a coalesced request has no run of its own, so the newest run answers a repeat.
     if ((await claimKey(ctx, input.idempotency, id)) !== id) {
-      return { run: await findRun(ctx, connector, null), replayed: true };
+      const newest = await findRun(ctx, connector, null);
+      return { run: await shownRun(ctx, input, newest), replayed: true };
     }
   }
   if (!isRunnable(connector.status)) {

@@ -14,7 +14,7 @@ export interface ListedDocument {
   url: string | null;
   /** The content, where the listing brings it anyway; `fetch` is not called for it. */
   content?: Uint8Array;
-  /** Who may read it at the source; omitted: the source has no such rights. */
+  /** Who may read it at the source; omitted: the source has no such rights, and stored ones stay as they are. */
   readers?: SourceReaders;
 }
 
@@ -54,6 +54,11 @@ export interface SourcePage {
    * changes since the checkpoint. The same for each page of one listing.
    */
   scope: 'everything' | 'changes';
+  /**
+   * What says who may read the documents is not there. The run fails where documents have readers: otherwise everybody
+   * would read what is new.
+   */
+  lacksReaders?: boolean;
   /** A limit of the scope or of the provider cut the listing: nothing counts as deleted. */
   truncated?: boolean;
 }

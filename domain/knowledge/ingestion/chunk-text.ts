@@ -1,3 +1,4 @@
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import type { Chunk, ExtractedText, Section } from './document-extractor.ts';
 
 /** Max characters (code points) of a chunk; chosen by `npm run bench:knowledge`. */
@@ -24,9 +25,10 @@ export function chunkText(extracted: ExtractedText, size = chunkSize): Chunk[] {
 }
 
 function chunkSection(text: string, section: Section, max: number): Chunk[] {
-  const heading = section.heading?.slice(0, maxHeadingLength).toWellFormed() ?? null;
   const { page } = section;
-  const anchor = section.anchor?.slice(0, maxAnchorLength).toWellFormed() ?? null;
+  // Formats name places by what authors write: a subject, a key, the name of a file.
+  const heading = section.heading === null ? null : cleanText(section.heading.slice(0, maxHeadingLength));
+  const anchor = section.anchor === null ? null : cleanText(section.anchor.slice(0, maxAnchorLength));
   const chunks: Chunk[] = [];
   for (const piece of runs(text, section, max)) {
     const written = text.slice(piece.start, piece.end);

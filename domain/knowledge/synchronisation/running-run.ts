@@ -1,4 +1,3 @@
-import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
 import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
@@ -28,21 +27,42 @@ export async function findRunning(em: EntityManager, runId: string): Promise<Run
 }
 
 /**
- * Locks the collection, then the run: attempts of one step follow each other, and a run that has ended stores nothing.
+ * Takes the turn of a run until the end of the transaction: attempts of one step follow each other. Neither the run nor
+ * its connector is locked, so that a person who ends the run does not wait: `lockTaken` must follow before something is
+ * stored that refers to the connector. Lock order: collection, turn, connector, run.
  * @throws RunEnded
  */
-export async function lockRunning(em: EntityManager, runId: string): Promise<RunningRun> {
+export async function takeRun(em: EntityManager, runId: string): Promise<RunningRun> {
   const { connector } = await findRunning(em, runId);
   if (!(await shareCollection(em, connector.collectionId))) {
     throw new RunEnded();
   }
-  const run = await em.findOne(
-    SyncRun,
-    { id: runId },
-    { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true },
-  );
+  const turn = `sync-run/${connector.tenantId}/${runId}`;
+  await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [turn]);
+  const run = await em.findOne(SyncRun, { id: runId }, { refresh: true });
   if (run?.status !== 'running' || run.cancelRequested) {
     throw new RunEnded();
   }
   return { connector, run };
+}
+
+/** Locks what has been taken: a run that has ended stores nothing. @throws RunEnded */
+export async function lockTaken(em: EntityManager, { connector, run }: RunningRun): Promise<void> {
+  // A row is locked after its join, so after the connector.
+  const found = await em.execute(
+    `with held as materialized (select 1 from connectors where tenant_id = ? and id = ? for no key update)
+     select 1 from sync_runs r, held
+     where r.tenant_id = ? and r.id = ? and r.status = 'running' and not r.cancel_requested for update of r`,
+    [connector.tenantId, connector.id, run.tenantId, run.id],
+  );
+  if (found.length === 0) {
+    throw new RunEnded();
+  }
+}
+
+/** Takes and locks a run, for a short transaction. @throws RunEnded */
+export async function lockRunning(em: EntityManager, runId: string): Promise<RunningRun> {
+  const taken = await takeRun(em, runId);
+  await lockTaken(em, taken);
+  return taken;
 }

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { foldCase } from '#domain/identity/principals/fold-address.ts';
 import { lockRunning } from './running-run.ts';
+import { isStorable } from './storable-readers.ts';
 import type { SourceGroup } from '#domain/knowledge/connectors/source.ts';
 
 /** Saves members of groups of the source, as the run has seen them. @throws RunEnded */
@@ -10,9 +11,11 @@ export async function saveGroups(
   groups: readonly SourceGroup[],
 ): Promise<void> {
   const { connector, run } = await lockRunning(em, runId);
-  const rows = groups.flatMap(({ id, members }) =>
-    members.map((address) => ({ id, address: foldCase(address) })),
-  );
+  const rows = groups
+    .filter(({ id }) => isStorable(id))
+    .flatMap(({ id, members }) =>
+      members.filter(isStorable).map((address) => ({ id, address: foldCase(address) })),
+    );
   await em.execute(
     `insert into source_group_members (tenant_id, connector_id, group_id, address, listing)
      select distinct ?::uuid, ?::uuid, r.id, r.address, ?::int from jsonb_to_recordset(?::jsonb) as r(id text, address text)

@@ -6,7 +6,7 @@ import { markSeen, saysNothingNew } from './mark-seen.ts';
 import { expectWithin } from '#domain/knowledge/connectors/expect-within.ts';
 import { noteErrors } from './note-errors.ts';
 import type { Outcome } from './outcome.ts';
-import { lockRunning, type RunningRun } from './running-run.ts';
+import { lockRunning, lockTaken, takeRun, type RunningRun } from './running-run.ts';
 import { storeDocuments } from './store-documents.ts';
 import { updateListed } from './update-listed.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
@@ -50,7 +50,7 @@ const silenceSeconds = 900;
  * transaction. @throws RunEnded, PageStored
  */
 export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncRun> {
-  const { connector, run } = await lockRunning(em, batch.runId);
+  const { connector, run } = await takeRun(em, batch.runId);
   if (run.pages !== batch.pages) {
     throw new PageStored();
   }
@@ -63,6 +63,7 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
   const [stored, skipped, failed, unchanged] = [by('stored'), by('skipped'), by('failed'), by('unchanged')];
   const documentIds = await storeDocuments(em, connector, stored);
   await updateListed(em, connector, [...unchanged, ...failed, ...skipped]);
+  await lockTaken(em, { connector, run });
   await saveRows(em, { connector, run }, outcomes, documentIds);
   run.recordsFetched += marked + outcomes.length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;

@@ -163,7 +163,7 @@ async function replaceDocuments(
   const replaced = await em.execute<{ id: string; generation: number }[]>(
     `update documents d set filename = r.filename, media_type = r.media_type, content_key = r.content_key,
        content_hash = r.content_hash, byte_size = r.byte_size, chunk_count = r.chunk_count, metadata = r.metadata,
-       source_readers = r.source_readers, status = 'ready', failure_code = null, generation = d.generation + 1,
+       source_readers = coalesce(r.source_readers, d.source_readers), status = 'ready', failure_code = null, generation = d.generation + 1,
        stale_since = now(), ingested_by = null, embedded_count = 0, embedding_pending = true, embedding_error = null,
        updated_at = now()
      from ${recordset} where d.tenant_id = ${averageUuid} and d.id = r.id returning d.id, d.generation`,

@@ -92,6 +92,26 @@ it('has stored what it was storing when it ends with its signal, and the next at
   expect(await space.contents()).toEqual(all(250));
 });
 
+it('has the workflow of the space embed what it has stored of a page, also when it ends with its signal', async () => {
+  const { source, space, attempt, next } = await begun(250);
+  const wakes = () =>
+    shared.dispatches.filter(
+      ({ workflowType, tenantId }) => workflowType === 'embedSpace' && tenantId === space.ids.tenantId,
+    ).length;
+  const cut = new AbortController();
+  source.before = (request, ref) => {
+    if (request === 'fetch' && ref === 'd90') cut.abort(new Error('cut'));
+  };
+  await expect(attempt(cut.signal)).rejects.toThrow('cut');
+  expect(wakes()).toBeGreaterThan(0);
+  source.before = () => {};
+  await attempt();
+  await next();
+  const before = wakes();
+  await attempt();
+  expect(wakes()).toBe(before);
+});
+
 it('counts a document that has not changed once when two attempts mark it, and stores what is new of its listing', async () => {
   const { source, space, attempt, next } = await begun(600);
   await attempt();

@@ -256,6 +256,31 @@ test('readers are addresses of a column; null is nobody, and a star everybody', 
   expect(await readersOf(null)).toEqual([undefined, undefined, undefined]);
 });
 
+test('rows in another form than it was asked for are the fault of the source, and odd readers are nobody', async () => {
+  await server.put('a', 'Text.');
+  const form = await open({ readers: 'readers' });
+  // Databases define how types become text.
+  await server.sql(`create function odd_json(jsonb) returns text language sql immutable as $$ select '{"a' $$;
+    create cast (jsonb as text) with function odd_json(jsonb)`);
+  try {
+    const { documents } = await listAll(form);
+    expect(documents.map(({ readers }) => readers)).toEqual([{ addresses: [], groups: [] }]);
+  } finally {
+    await server.sql('drop cast (jsonb as text)');
+  }
+  await server.sql(`create type odd_key as enum ('a');
+    create function odd_text(odd_key) returns text language sql immutable as 'select null::text';
+    create cast (odd_key as text) with function odd_text(odd_key);
+    create table odd_rows (id odd_key, title text, body text, updated_at timestamptz default now());
+    insert into odd_rows (id) values ('a');
+    grant select on odd_rows to public`);
+  const odd = await open({ table: 'odd_rows' });
+  await expect(odd.check(signal)).rejects.toMatchObject({ code: 'source_invalid' });
+  await expect(listAll(odd)).rejects.toMatchObject({ code: 'source_invalid' });
+  const asked = { ref: 'a', version: null, mediaType: null, maxBytes: 1_000 };
+  await expect(odd.fetch(asked, signal)).rejects.toMatchObject({ code: 'source_invalid' });
+});
+
 test('nothing can be written, not even by a view', async () => {
   await server.sql('create table if not exists written (n int)');
   await server.sql('grant all on written to public');

@@ -44,21 +44,22 @@ export class RunInSteps {
     return { tenantId, connectorId, runId: this.#runId };
   }
 
-  async begin(): Promise<void> {
+  async begin(): Promise<string> {
     this.#runId = (await this.space.request()).id;
     const { tenantId, connectorId } = this.space.ids;
     await this.#deps.unitOfWork.inTenant(tenantId, (em) => planRun(em, connectorId));
+    return this.#runId;
   }
 
-  fetch(signal = AbortSignal.timeout(60_000)) {
+  fetch(signal = AbortSignal.timeout(240_000)) {
     return fetchPages(this.#deps, this.#ids, signal);
   }
 
-  detect() {
-    return detectDeletions(this.#deps, { ...this.#ids, after: null }, AbortSignal.timeout(60_000));
+  detect(signal = AbortSignal.timeout(60_000)) {
+    return detectDeletions(this.#deps, { ...this.#ids, after: null }, signal);
   }
 
-  finish(end: 'done' | 'cancelled' | 'failed') {
+  finish(end: 'done' | 'cancelled' | 'failed' = 'done') {
     return finishSync(this.#deps, { ...this.#ids, end });
   }
 
@@ -67,6 +68,6 @@ export class RunInSteps {
     await this.begin();
     await this.fetch();
     await this.detect();
-    return this.finish('done');
+    return this.finish();
   }
 }

@@ -26,4 +26,12 @@ describe('chunkText', () => {
     expect(chunk!.anchor!.length).toBeLessThanOrEqual(300);
     expect(chunk!.anchor!.isWellFormed()).toBe(true);
   });
+
+  it('gives headings and anchors that PostgreSQL can store', () => {
+    const [chunk] = chunkText({
+      text: 'A.',
+      sections: [{ heading: 'a\0b', page: null, anchor: 'heading a\0b\ud800', start: 0, end: 2 }],
+    });
+    expect(chunk).toMatchObject({ heading: 'a\uFFFDb', anchor: 'heading a\uFFFDb\uFFFD' });
+  });
 });

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { openMemorySteps } from '#test/support/sources/run-steps.ts';
+
+let world: KnowledgeWorld;
+beforeAll(async () => {
+  world = await openWorld();
+}, 60_000);
+afterAll(() => world.stop());
+
+/** What a step takes by a clock that requests move. */
+async function clocked<T>(work: (move: (ms: number) => void) => Promise<T>) {
+  const began = Date.now();
+  let now = began;
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now);
+  try {
+    const result = await work((ms) => {
+      now += ms;
+    });
+    return { result, minutes: (now - began) / 60_000 };
+  } finally {
+    clock.mockRestore();
+  }
+}
+
+describe('a step that fetches documents of a slow source', () => {
+  it('ends within its page, and the next one goes on there', async () => {
+    const { source, space, begin, fetch } = await openMemorySteps(world);
+    for (let n = 0; n < 100; n += 1) source.put(`d${n}`, `Document ${n}.`);
+    await begin();
+    const { result, minutes } = await clocked((move) => {
+      // Each document takes 48 seconds, four at a time.
+      source.before = (kind) => {
+        if (kind === 'fetch') move(12_000);
+      };
+      return fetch();
+    });
+    expect(minutes).toBeLessThan(3);
+    expect(result.state).toBe('more');
+    const [run] = await space.runs();
+    expect(run!.added).toBe(result.recordsFetched);
+    expect(run!.added).toBeGreaterThanOrEqual(5);
+    source.before = () => {};
+    source.take('fetch');
+    expect(await fetch()).toEqual({ state: 'listed', recordsFetched: 100 });
+    expect(source.take('fetch')).toHaveLength(100 - run!.added);
+    expect(Object.keys(await space.contents())).toHaveLength(100);
+  });
+
+  it('has got on also when no document was answered in time', async () => {
+    const { source, space, begin, fetch } = await openMemorySteps(world);
+    for (let n = 0; n < 8; n += 1) source.put(`d${n}`, `Document ${n}.`);
+    await begin();
+    const steps: unknown[] = [];
+    await clocked(async (move) => {
+      source.before = (kind) => {
+        if (kind !== 'fetch') return;
+        move(30_000);
+        throw new SourceFailure('source_unreachable', 'The source does not answer.');
+      };
+      for (let step = 0; step < 8 && steps.at(-1) !== 'listed'; step += 1) steps.push((await fetch()).state);
+    });
+    expect(steps.length).toBeGreaterThan(1);
+    expect(steps.at(-1)).toBe('listed');
+    expect(await space.runs()).toMatchObject([{ failed: 8, recordsFetched: 8, attempts: 0 }]);
+  });
+});
+
+describe('a step that fetches changes of a slow source', () => {
+  it('comes to the end of its page, also where each of its documents may have changed once more', async () => {
+    const { source, space, begin, fetch } = await openMemorySteps(world);
+    for (let n = 10; n < 40; n += 1) source.put(`d${n}`, `Document ${n}.`);
+    source.page = () => ({
+      documents: [...source.documents.keys()].map((ref) => source.listed(ref)),
+      gone: [],
+      next: null,
+      checkpoint: 'later',
+      total: null,
+      scope: 'changes',
+    });
+    await begin();
+    const states: string[] = [];
+    await clocked(async (move) => {
+      source.fetch = () => {
+        move(12_000);
+        // Without a version, as what is forbidden has none.
+        return Promise.resolve({ kind: 'skipped', code: 'forbidden_by_source' });
+      };
+      for (let step = 0; step < 12 && states.at(-1) !== 'listed'; step += 1) {
+        states.push((await fetch()).state);
+      }
+    });
+    expect(states.length).toBeGreaterThan(2);
+    expect(states.at(-1)).toBe('listed');
+    expect(await space.documents()).toHaveLength(30);
+  });
+});
+
+describe('a step that looks for deleted documents of a slow source', () => {
+  /** A run that has listed 400 documents less these. */
+  async function without(count: number) {
+    const opened = await openMemorySteps(world);
+    for (let n = 0; n < 400; n += 1) opened.source.put(`d${n}`, `Document ${n}.`);
+    await opened.whole();
+    for (let n = 0; n < count; n += 1) opened.source.documents.delete(`d${n}`);
+    await opened.begin();
+    await opened.fetch();
+    return opened;
+  }
+
+  it('has deleted what it knows of when it ends with its signal', async () => {
+    const { source, space, detect } = await without(90);
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const cut = new AbortController();
+      let asked = 0;
+      source.before = (kind) => {
+        if (kind === 'exists' && (asked += 1) === 60) cut.abort(new Error('timed out'));
+        cut.signal.throwIfAborted();
+      };
+      await detect(cut.signal).catch(() => {});
+    }
+    expect(await space.runs()).toMatchObject([{ deleted: 90 }, {}]);
+  });
+
+  it('ends between its questions, and says where the next one goes on', async () => {
+    const { source, space, detect } = await without(90);
+    const { result, minutes } = await clocked((move) => {
+      source.before = (kind) => {
+        if (kind === 'exists') move(10_000);
+      };
+      return detect();
+    });
+    expect(minutes).toBeLessThan(3);
+    expect(result.state).toBe('more');
+    const [run] = await space.runs();
+    expect(run!.deleted).toBeGreaterThanOrEqual(6);
+  });
+
+  it('has deleted what it knows of when the source goes away', async () => {
+    const { source, space, detect } = await without(90);
+    let asked = 0;
+    source.before = (kind) => {
+      if (kind === 'check' || (kind === 'exists' && (asked += 1) > 20)) {
+        throw new SourceFailure('source_unreachable', 'The source does not answer.');
+      }
+    };
+    await expect(detect()).rejects.toMatchObject({ type: 'source_unreachable' });
+    expect(await space.runs()).toMatchObject([{ deleted: 20, errors: [] }, {}]);
+  });
+});

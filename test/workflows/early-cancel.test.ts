@@ -1,0 +1,21 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
+import { ConnectorActors } from '#test/support/sources/connector-actors.ts';
+
+let actors: ConnectorActors;
+beforeAll(async () => {
+  actors = await ConnectorActors.open();
+}, 60_000);
+afterAll(() => actors.stop());
+
+it('a cancel that comes before its run has begun does not hold up the next run', async () => {
+  const { space, handle, sync, end } = await actors.connect({ a: 'Alpha.' });
+  await sync();
+  // As when the run's plan is committed and its answer is on the way: the message finds no running workflow.
+  const { id } = await space.request();
+  await actors.world.unitOfWork.inTenant(space.ids.tenantId, (em) => planRun(em, space.connectorId));
+  await space.cancel(id);
+  await handle.signal('cancelRun', id);
+  expect(await sync({}, 60_000)).toMatchObject({ status: 'completed' });
+  expect(await end(id)).toMatchObject({ status: 'cancelled' });
+}, 120_000);
