@@ -13,6 +13,8 @@ export interface KeywordHit extends PassageRef {
   score: number;
   /** Share of the question's weight that the passage contains, 0 to 1. */
   coverage: number;
+  /** It waits for its vector: how near it is, is unknown, and its words alone count. */
+  lacksVector?: true;
 }
 
 export interface FusedHit extends PassageRef {
@@ -42,23 +44,28 @@ const minDeviation = 0.01;
 
 /**
  * Weighs the scores of both searches by `alpha`: at 0 only passages of the keyword search are left, at 1 only those of
- * the vector search. Both scores mean the same for every question: none is relative to its best hit. Equal scores are
- * ordered by address.
+ * the vector search. Both scores mean the same for every question: none is relative to its best hit. A passage without
+ * a vector has the score of its words. Equal scores are ordered by address.
  */
 export function fuseHits({ keyword, vector, alpha, limit }: Fusion): FusedHit[] {
   const share = vector === null ? 0 : alpha;
   const fused = new Map<string, Candidate>();
   for (const hit of share < 1 ? keyword : []) {
-    fused.set(address(hit), { ...empty, ...refOf(hit), coverage: hit.coverage, keywordScore: hit.score });
+    const { coverage, score: keywordScore, lacksVector = false } = hit;
+    fused.set(address(hit), { ...empty, ...refOf(hit), coverage, keywordScore, lacksVector });
   }
   const known = new Map(keyword.map((hit) => [address(hit), hit]));
   for (const hit of share > 0 ? (vector?.hits ?? []) : []) {
     const key = address(hit);
     const { score: keywordScore = 0, coverage = 0 } = known.get(key) ?? {};
-    fused.set(key, { ...refOf(hit), keywordScore, coverage, nearness: nearnessOf(hit.cosine, vector) });
+    const nearness = nearnessOf(hit.cosine, vector);
+    fused.set(key, { ...empty, ...refOf(hit), keywordScore, coverage, nearness });
   }
   return [...fused.entries()]
-    .map(([key, hit]) => ({ key, hit, rank: (1 - share) * hit.keywordScore + share * hit.nearness }))
+    .map(([key, { lacksVector, ...hit }]) => {
+      const weight = lacksVector ? 0 : share;
+      return { key, hit, rank: (1 - weight) * hit.keywordScore + weight * hit.nearness };
+    })
     .sort((a, b) => b.rank - a.rank || (a.key < b.key ? -1 : 1))
     .slice(0, limit)
     .map(({ hit: { nearness, ...hit }, rank }) => ({
@@ -71,9 +78,10 @@ export function fuseHits({ keyword, vector, alpha, limit }: Fusion): FusedHit[] 
 interface Candidate extends Omit<FusedHit, 'score' | 'vectorScore'> {
   /** -1 to 1; 0: as near as an unrelated passage. */
   nearness: number;
+  lacksVector: boolean;
 }
 
-const empty = { keywordScore: 0, coverage: 0, nearness: 0 };
+const empty = { keywordScore: 0, coverage: 0, nearness: 0, lacksVector: false };
 
 /** Cosines of different models and questions have different ranges: distances from the background are comparable. */
 function nearnessOf(cosine: number, vector: NearestPassages | null): number {

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { readableOf } from '#domain/knowledge/collections/source-reading.ts';
 import { documentsMatching } from './document-filter.ts';
+import type { KeywordHit } from './fuse-hits.ts';
 import type { NearestQuery } from './nearest-passages.ts';
 
 /**
@@ -22,4 +23,28 @@ export async function lacksVectors(
     [tenantId, `{${collectionIds.join(',')}}`, ...readable.params, ...filtered.params],
   );
   return row?.lacks === true;
+}
+
+/** The hits, with those marked that have no vector of a generation. */
+export async function withoutVectors(
+  em: EntityManager,
+  { tenantId, embeddingId }: Pick<NearestQuery, 'tenantId' | 'embeddingId'>,
+  hits: readonly KeywordHit[],
+): Promise<KeywordHit[]> {
+  const addresses = hits.map(({ documentId, generation, position }) => ({
+    documentId,
+    generation,
+    position,
+  }));
+  const embedded = await em.execute<{ at: number }[]>(
+    `select (h.n - 1)::int as at
+     from jsonb_array_elements(?::jsonb) with ordinality as h(hit, n)
+     where exists (
+       select from chunk_vectors v where v.tenant_id = ? and v.embedding_id = ?
+         and v.document_id = (h.hit->>'documentId')::uuid and v.generation = (h.hit->>'generation')::int
+         and v.position = (h.hit->>'position')::int)`,
+    [JSON.stringify(addresses), tenantId, embeddingId],
+  );
+  const isEmbedded = new Set(embedded.map(({ at }) => at));
+  return hits.map((hit, at) => (isEmbedded.has(at) ? hit : { ...hit, lacksVector: true }));
 }

@@ -11,6 +11,7 @@ import {
   type QuestionVector,
 } from './question-vector.ts';
 import { rankPassages, shortlist, type Ranked, type Shortlist } from './rank-passages.ts';
+import { withoutVectors } from './lacks-vectors.ts';
 import { byKeyword, byMeaning } from './search-sides.ts';
 
 export interface KnowledgeAnswer extends Ranked {
@@ -80,11 +81,19 @@ async function answerByBoth(
   const byVector = inTransaction((em) => byMeaning(em, searched, questionVector));
   // A request is not answered while a transaction of its own goes on.
   await Promise.allSettled([byKeywords, byVector]);
-  const [keyword, { vector, isPartial }] = await Promise.all([byKeywords, byVector]);
-  const found = { searched, hits: { keyword, vector } };
-  const ranked = await rankPassages(access, await inTransaction((em) => shortlist(em, access, found)));
+  const [words, { vector, isPartial }] = await Promise.all([byKeywords, byVector]);
+  const { embeddingId } = questionVector;
+  const tenantId = searched.collections[0]?.tenantId;
+  const shortlisted = await inTransaction(async (em) => {
+    const keyword =
+      isPartial && tenantId !== undefined
+        ? await withoutVectors(em, { tenantId, embeddingId }, words)
+        : words;
+    return shortlist(em, access, { searched, hits: { keyword, vector } });
+  });
+  const ranked = await rankPassages(access, shortlisted);
   const reason = isPartial ? 'not_embedded' : null;
-  return { ...ranked, mode: 'hybrid', reason, generation: questionVector.embeddingId };
+  return { ...ranked, mode: 'hybrid', reason, generation: embeddingId };
 }
 
 async function searchable(em: EntityManager, query: KnowledgeQuery): Promise<Collection[]> {

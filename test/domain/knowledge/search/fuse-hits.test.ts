@@ -34,6 +34,14 @@ describe('fuseHits', () => {
     expect(fuse(1)[1]).toMatchObject({ keywordScore: 0.5, coverage: 0.6 });
   });
 
+  it('ranks a passage that waits for its vector by its words', () => {
+    const waiting = [{ ...keyword[0]!, lacksVector: true as const }, keyword[1]!];
+    const hits = fuseHits({ keyword: waiting, vector, alpha: 0.75, limit: 10 });
+    expect(hits[0]).toMatchObject({ documentId: 'a', score: 0.8, keywordScore: 0.8, vectorScore: 0 });
+    const byMeaning = fuseHits({ keyword: waiting, vector, alpha: 1, limit: 10 });
+    expect(byMeaning.map(({ documentId }) => documentId)).toEqual(['c', 'b']);
+  });
+
   it('shows both scores of a passage, and 0 for the side that did not find it', () => {
     const [b, a, c] = fuse(0.5);
     expect(a).toMatchObject({ keywordScore: 0.8, vectorScore: 0, score: 0.4 });

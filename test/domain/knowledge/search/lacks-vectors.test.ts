@@ -43,6 +43,13 @@ it('a search by meaning says that passages wait for their vectors, until they ha
   });
 });
 
+it('finds a passage that waits for its vector by its words before passages that are merely near', async () => {
+  const { space, search } = await spaceWithPending();
+  for (const text of ['The quay is short.', 'The quay is old.', 'The long quay wall.']) await space.add(text);
+  const [first] = (await search({ alpha: 0.75 })).texts;
+  expect(first).toBe('The quay is long.');
+});
+
 it('says nothing of documents that it does not search', async () => {
   const { space, waiting, search } = await spaceWithPending();
   const all = { mode: 'hybrid', reason: null };
