@@ -138,15 +138,16 @@ const successes: Record<string, Success[]> = {
   ],
   ...Object.fromEntries(
     [
-      ['updateConnector', 'body'],
-      ['connectors.update', 'input'],
-    ].map(([id, where]) => [
-      id,
+      ['updateConnector', 'body', []],
+      // With another source, whose queued run replaces the one before.
+      ['connectors.update', 'input', ['collection.sync_cancelled']],
+    ].map(([id, where, cancelled]) => [
+      id as string,
       [
-        { events: ['collection.connector_updated'] },
+        { events: ['collection.connector_updated', ...(cancelled as string[])] },
         {
           when: 'it is paused',
-          [where!]: { sync_schedule: undefined, credential_id: undefined, status: 'paused' },
+          [where as string]: { sync_schedule: undefined, credential_id: undefined, status: 'paused' },
           events: ['collection.connector_paused', 'collection.sync_cancelled'],
         },
       ],

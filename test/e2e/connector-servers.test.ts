@@ -96,7 +96,7 @@ const readOf = async (connector: string) => (await send('GET', connector)).body.
 
 const isOver = ({ status }: Run) => !/queued|running/.test(status);
 
-/** A run of its own: one that is under way could fail before it, and cancel it. */
+/** A run of its own: another run that is under way could fail before it, and cancel it. */
 async function sync(
   connector: string,
   before: () => Promise<unknown> = () => Promise.resolve(),

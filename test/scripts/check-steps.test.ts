@@ -73,6 +73,16 @@ test('notes of unfinished work and module mocks are found with their line', () =
     expect.stringMatching(/^a\.ts:2: .*finish it/),
   ]);
   expect(inspect('a.ts', 'const photodown = spyOn(process, "kill");')).toEqual([]);
+  expect(inspect('a.md', words.join('\n'))).toEqual([]);
+});
+
+test('conflicts of a merge are found, also as the formatter of documents leaves them', () => {
+  const left = ['<'.repeat(7) + ' HEAD', 'a', '='.repeat(7), 'b', '> '.repeat(7) + 'branch'].join('\n');
+  expect(inspect('a.md', left)).toEqual([
+    expect.stringMatching(/^a\.md:1: .*conflict/),
+    expect.stringMatching(/^a\.md:5: .*conflict/),
+  ]);
+  expect(inspect('a.md', '> > a quotation in a quotation')).toEqual([]);
 });
 
 test('tests and documents may be long, code may not', () => {
