@@ -90,7 +90,10 @@ async function request(
     }
     return {
       vectors: vectors.map((vector) => unitVector(vector, model.dims)),
-      tokens: tokens ?? texts.reduce((sum, text) => sum + estimateTokens(text), 0),
+      tokens: Math.min(
+        tokens ?? texts.reduce((sum, text) => sum + estimateTokens(text), 0),
+        texts.reduce((sum, text) => sum + Buffer.byteLength(text) + bytesBesideText, 0),
+      ),
     };
   } catch (error) {
     signal.throwIfAborted();
@@ -100,6 +103,8 @@ async function request(
   }
 }
 
+/** Marks around a text; no text has more tokens than bytes, whatever a server counts. */
+const bytesBesideText = 64;
 /** Digits of a double, with indentation: longer answers would take seconds to parse, and much memory. */
 const maxUnitsPerComponent = 48;
 /** What an answer has beside its vectors, such as the names of its fields. */

@@ -94,6 +94,13 @@ describe('the wire', () => {
     expect(server.requests[1]?.body).not.toHaveProperty('dimensions');
   });
 
+  it('counts no more tokens of a text than it can have, whatever the server says', async () => {
+    const data = [{ object: 'embedding', index: 0, embedding: serverVector('one', dims) }];
+    const usage = { prompt_tokens: Number.MAX_SAFE_INTEGER, total_tokens: 0 };
+    server.scripts.push({ status: 200, body: { object: 'list', data, usage } });
+    expect(await embedderOf('openai').embedPassages(['one'], never)).toMatchObject({ tokens: 67 });
+  });
+
   it('of Google has the task of a query or of a document', async () => {
     const embedder = embedderOf('google');
     const { vector, tokens } = await embedder.embedQuery('What is a tide?', never);
