@@ -60,9 +60,9 @@ export class GraphClient {
     return this.#api.get(`/drives/${id}?$select=${wire.driveFields}`, wire.drive, { signal });
   }
 
-  /** Null: it is not there, or not shown to this credential. */
+  /** Null: it is not there, or not shown to this credential. The id of a deleted drive counts as malformed (HTTP 400). */
   driveHome(id: string, signal: AbortSignal): Promise<wire.DriveHome | null> {
-    return this.#shown(`/drives/${id}?$select=id,sharePointIds`, wire.driveHome, signal);
+    return this.#shown(`/drives/${id}?$select=id,sharePointIds`, wire.driveHome, signal, [400, 404, 410]);
   }
 
   /** @param link of the page; null: everything is listed from its beginning */
@@ -89,9 +89,14 @@ export class GraphClient {
   }
 
   /** Null also for what this credential may not see, which is no reason to renew it. */
-  async #shown<T>(path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T | null> {
+  async #shown<T>(
+    path: string,
+    schema: z.ZodType<T>,
+    signal: AbortSignal,
+    absent: readonly number[] = [404, 410],
+  ): Promise<T | null> {
     try {
-      return await this.#api.find(path, schema, { signal });
+      return (await this.#api.seek(path, schema, { signal, absent }))?.value ?? null;
     } catch (error) {
       if (error instanceof AccessDenied) {
         return null;

@@ -132,13 +132,16 @@ describe('libraries of SharePoint', () => {
     expect(await exists()).toBe(false);
   });
 
-  it('takes a library that is not shown any more as gone, which is no refusal of the credential', async () => {
+  it.each([
+    ['is not shown any more, which is no refusal of the credential', 403, 'accessDenied'],
+    ['was deleted', 400, 'invalidRequest'],
+  ])('takes a library as gone that %s', async (_, status, code) => {
     server = await startSharepoint();
     server.drive.put('a.md', 'alpha');
     server.interfere((request, response) => {
       if (!request.url?.includes('/drives/b!elsewhere')) return false;
-      response.writeHead(403, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: { code: 'accessDenied' } }));
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { code } }));
       return true;
     });
     expect(await (await open()).exists('b!elsewhere/01X', brief())).toBe(false);
