@@ -203,7 +203,11 @@ export class FilesystemSource implements Source {
 export function rootOf(roots: ReadonlyMap<string, string>, name: string): string {
   const root = roots.get(name);
   if (root === undefined) {
-    throw new SourceFailure('scope_invalid', 'The operator has opened no folder of this name to connectors.');
+    // A setting of this process, which the next one may have: no reason to suspend the connector.
+    throw new SourceFailure(
+      'source_unreachable',
+      'The operator has opened no folder of this name to connectors (CONNECTOR_ROOTS).',
+    );
   }
   return root;
 }

@@ -283,7 +283,7 @@ describe('the scope of a folder', () => {
     }
   });
 
-  it.each([{ root: 'other' }, { path: 'missing' }, { path: 'file.md' }, { path: 'link' }])(
+  it.each([{ path: 'missing' }, { path: 'file.md' }, { path: 'link' }])(
     'fails as scope_invalid for %j',
     async (scope) => {
       await server.put('file.md', '');
@@ -294,6 +294,11 @@ describe('the scope of a folder', () => {
       await expect(listed).rejects.toMatchObject({ code: 'scope_invalid' });
     },
   );
+
+  it('has a root that no process has opened tried again', async () => {
+    const checked = open({ root: 'other' }).then((source) => source.check(signal));
+    await expect(checked).rejects.toMatchObject({ code: 'source_unreachable' });
+  });
 
   it.each([
     { path: '../x' },
