@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
@@ -28,10 +29,21 @@ export function finishSync(
     if (isOpen && run.deletesHeld > 0) {
       const actor = await rebuildActor(em, { tenantId, principalId: connector.principalId });
       const metadata = { sync_run_id: run.id, deletes_held: run.deletesHeld };
-      await recordEvent(em, actor, eventOf('collection.deletion_guard_triggered', connector, { metadata }));
+      // Each run of a schedule holds them back once more: people are notified of the first.
+      const notify = (await heldBefore(em, run)) === run.deletesHeld ? { notify: false } : {};
+      const event = eventOf('collection.deletion_guard_triggered', connector, { ...notify, metadata });
+      await recordEvent(em, actor, event);
     }
     return { status: run.status, reason: run.errorCode ?? null };
   });
+}
+
+/** Deletions that the run before this one has held back. */
+async function heldBefore(em: EntityManager, { id, connectorId }: SyncRun): Promise<number> {
+  const status = { $nin: ['queued' as const, 'running' as const] };
+  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
+  const before = await em.findOne(SyncRun, { connectorId, id: { $ne: id }, status }, { orderBy });
+  return before?.deletesHeld ?? 0;
 }
 
 function endOf(run: SyncRun, end: FinishSyncInput['end'], errorCode: FinishSyncInput['errorCode']): RunEnd {

@@ -102,12 +102,21 @@ describe('the guard of deletions', () => {
     expect(rows).toEqual([
       {
         title: 'A connector of the space S holds back many deletions',
-        body: 'A run that confirms the deletions applies them.',
+        body: `39 documents of the connector (memory) of collection ${space.collectionId} are gone at the source, or cannot be read there. A run that confirms the deletions applies them.`,
       },
     ]);
 
+    const notifyingHeld = async () => {
+      const held = (await eventsOf({ space }, 'collection.deletion_guard_triggered')).map(({ id }) => id);
+      const fanOuts = await admin.query('select event_id from fan_outs where event_id = any($1)', [held]);
+      return [held.length, fanOuts.rowCount];
+    };
+    const [, first] = await notifyingHeld();
+    expect(await sync()).toMatchObject({ deletesHeld: 39 });
+    expect(await notifyingHeld()).toEqual([2, first]);
+
     await sync({ confirmDeletions: true });
-    expect(await eventsOf({ space }, 'collection.deletion_guard_triggered')).toHaveLength(1);
+    expect(await eventsOf({ space }, 'collection.deletion_guard_triggered')).toHaveLength(2);
   });
 });
 

@@ -178,7 +178,8 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
   'collection.connector_suspended': aboutConnector((space) => `A connector of ${space} was suspended`),
   'collection.deletion_guard_triggered': {
     ...aboutConnector((space) => `A connector of ${space} holds back many deletions`),
-    body: () => 'A run that confirms the deletions applies them.',
+    body: (event) =>
+      `${text(event, 'deletes_held')} documents of the connector (${text(event, 'provider_slug')}) of collection ${text(event, 'collection_id')} are gone at the source, or cannot be read there. A run that confirms the deletions applies them.`,
   },
   'collection.sync_completed': aboutConnector(
     (space) => `A connector of ${space} has synchronised for the first time`,
