@@ -51,6 +51,9 @@ export function createTelemetry(): Telemetry {
   const oldest = meter.createObservableGauge('events_unsealed_oldest_seconds');
   const queue = meter.createObservableGauge('notification_queue_usage');
   const sweeps = meter.createObservableGauge('sweep_age_seconds');
+  // Series that begin with their first event: an increase of it is not seen without the zero before.
+  streams.add(0);
+  for (const target of ['postgresql', 'temporal']) hung.add(0, { target });
   return {
     request: ({ seconds, ...labels }) => requests.record(seconds, labels),
     streamOpened: () => streams.add(1),
