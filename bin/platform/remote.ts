@@ -1,10 +1,12 @@
-import type { Command } from 'commander';
+import { CommanderError, type Command } from 'commander';
 import { connect, type Client, type Connection } from './connect.ts';
 
 /** A command that is one call of the gateway: its request, and how the answer is shown. */
 export interface Remote<Options, Result> {
   call(client: Client, options: Options, argument: string): Promise<Result>;
   show(result: Result): string;
+  /** The exit code is 1 after an answer that is a failure. */
+  isFailure?: (result: Result) => boolean;
 }
 
 /** Adds `--json` and runs the call when the command is given. */
@@ -14,6 +16,9 @@ export function remote<Options, Result>(command: Command, spec: Remote<Options, 
     const result = await spec.call(connect(options), options, command.args[0] ?? '');
     const text = options.json === true ? JSON.stringify(result) : spec.show(result);
     command.configureOutput().writeOut?.(`${text}\n`);
+    if (spec.isFailure?.(result) === true) {
+      throw new CommanderError(1, 'platform.failure', '');
+    }
   });
 }
 

@@ -47,6 +47,7 @@ export function addRuns(group: Command): void {
       return waitForEnd(client, { ...ref, sync_id: begun.data.id }, { show, seconds: options.timeout });
     },
     show: showRun,
+    isFailure: ({ data }) => data.status === 'completed_with_errors',
   });
   remote(inCollection(paged(group.command('runs')).description('newest first')).argument('<connector_id>'), {
     call: (client, options: InCollection & PageOptions, id) =>

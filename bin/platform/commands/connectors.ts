@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Inputs, Outputs } from '../connect.ts';
 import { connectorRef, inCollection, type InCollection } from '../in-collection.ts';
 import { fields, table } from '../print.ts';
@@ -82,6 +82,7 @@ export function addConnectors(program: Command): void {
     {
       call: (client, options: Settings, slug) => client.connectors.check.mutate(created(options, slug)),
       show: ({ data }) => fields(data),
+      isFailure: ({ data }) => !data.ok,
     },
   );
   remote(
@@ -153,10 +154,21 @@ function withSettings(command: Command): Command {
     .option('--scope <json>', 'what it reads, as JSON, or @ and the path of a file')
     .option('--credential-id <id>', 'a stored credential')
     .option('--client-credential-id <id>', 'of the vendor’s app: `connect` connects an account with it')
-    .option('--every <minutes>', 'when it runs', Number)
-    .option('--cron <expression>', 'when it runs, in five fields')
-    .option('--timezone <name>', 'of --cron, UTC when not given')
+    .addOption(
+      new Option('--every <minutes>', 'when it runs').argParser(minutesOf).conflicts(['cron', 'manual']),
+    )
+    .addOption(new Option('--cron <expression>', 'when it runs, in five fields').conflicts('manual'))
+    .addOption(
+      new Option('--timezone <name>', 'of --cron, UTC when not given').conflicts(['every', 'manual']),
+    )
     .option('--manual', 'it runs on request only');
+}
+
+function minutesOf(given: string): number {
+  if (!/^[0-9]{1,9}$/.test(given)) {
+    throw new InvalidArgumentError('It is a number of minutes.');
+  }
+  return Number(given);
 }
 
 function created(options: Settings, slug: string): Inputs['connectors']['create'] {
@@ -186,6 +198,9 @@ function scheduleOf({ every, cron, timezone, manual }: Settings): Schedule | und
   }
   if (cron !== undefined) {
     return { type: 'cron', expression: cron, timezone: timezone ?? 'UTC' };
+  }
+  if (timezone !== undefined) {
+    throw new Error('--timezone is that of --cron, which is missing.');
   }
   return manual === true ? { type: 'manual' } : undefined;
 }

@@ -15,7 +15,7 @@ export function addKnowledge(program: Command): void {
   const group = program.command('knowledge').description('search in the documents of a space');
   remote(
     inSpace(group.command('search').description('the passages that answer best').argument('<question>'))
-      .option('--collection <id...>', 'only these collections')
+      .option('--collection <id>', 'only this collection; may be repeated', repeated)
       .option('--alpha <n>', 'weight of the search by meaning, 0 to 1; 0.75 when not given', Number)
       .option('--max-results <n>', 'passages at most, 1 to 50; 8 when not given', Number)
       .option('--rerank', 'order the passages by the reranking model of the space')
@@ -43,6 +43,8 @@ export function addKnowledge(program: Command): void {
     },
   );
 }
+
+const repeated = (given: string, before: string[] = []): string[] => [...before, given];
 
 type Result = Outputs['knowledge']['search']['data']['results'][number];
 
