@@ -144,6 +144,7 @@ describe('a column that names what can be deleted, without a foreign key', () =>
     );
     const decided = {
       'items.response_id': 'goes',
+      'language_changes.document_id': 'is a place in a walk: goes with its collection',
       'messages.response_id': 'goes with its thread',
       'observability_configs.project_id': 'names a project of another system',
       'response_ids.space_id': 'goes with the response of the same id',
