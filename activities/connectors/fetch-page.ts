@@ -24,7 +24,7 @@ type FailedOutcome = Extract<Outcome, { is: 'failed' }>;
 
 /**
  * Fetches what is new or changed of a page, and stores it batch by batch; a document that was stored in this listing
- * already is not fetched again, unless changes have brought another state of it since. Failures in a row are those of
+ * already is not fetched again, unless the page supersedes that with another state of it. Failures in a row are those of
  * the documents when the source answers otherwise. A document that it gave no answer for is tried once more at the end.
  * When the time is over before the page is, what was fetched is stored without the page's end.
  */
@@ -38,14 +38,15 @@ export async function fetchPage(
   const listed = [...new Map(page.documents.map((each) => [each.ref, each])).values()];
   const refs = listed.map(({ ref }) => ref);
   const known = await deps.unitOfWork.inTenant(tenantId, (em) => knownDocuments(em, connector, refs));
-  const fresh = listed.filter((each) => isFresh(each, known.get(each.ref), { run, scope: page.scope }));
+  const fresh = listed.filter((each) => isFresh(each, known.get(each.ref), { run, page, end }));
   const outcomes: Outcome[] = [];
   /** In a row, until another document could be fetched. */
   const unsure: FailedOutcome[] = [];
   const again: FailedOutcome[] = [];
   let [bytes, stored] = [0, 0];
   const store = (last: PageEnd | null) => {
-    const made = { runId: run.id, pages: run.pages, outcomes: outcomes.splice(0), end: last };
+    const { id: runId, pages, listing } = run;
+    const made = { runId, pages, listing, outcomes: outcomes.splice(0), end: last };
     return deps.unitOfWork.inTenant(tenantId, async (em) => {
       const after = await withStatementTimeout(em, storeTimeoutMs, () => storeBatch(em, made));
       if (made.outcomes.some(({ is }) => is === 'stored')) {
@@ -175,13 +176,13 @@ export async function fetchPage(
 function isFresh(
   { version, readers }: ListedDocument,
   known: KnownDocument | undefined,
-  { run, scope }: { run: SyncRun; scope: SourcePage['scope'] },
+  { run, page, end }: { run: SyncRun; page: SourcePage; end: PageEnd },
 ): boolean {
   if (known?.listing !== run.listing) {
     return true;
   }
-  const mayDiffer = known.isGone || readers !== undefined || version !== known.version;
-  return scope === 'changes' && known.state !== 'failed' && mayDiffer;
+  const isOther = version === null ? page.scope === 'changes' : version !== known.version;
+  return end.supersedes && known.state !== 'failed' && (known.isGone || readers !== undefined || isOther);
 }
 
 /** @returns failures that are the documents' own; those that got no answer are put into `again` */

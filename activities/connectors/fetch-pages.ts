@@ -54,7 +54,8 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       const end = endOf(page, { cursor, pages: run.pages, repeats });
       const { at } = page;
       if (cursor === null && at !== undefined && page.documents.length > 0) {
-        const begun = { runId: run.id, pages: run.pages, at, end };
+        const { id: runId, pages, listing } = run;
+        const begun = { runId, pages, listing, at, end };
         if (!(await deps.unitOfWork.inTenant(tenantId, (em) => beginListing(em, begun)))) {
           ({ run } = await deps.unitOfWork.inTenant(tenantId, (em) => findRunning(em, run.id)));
           continue;
@@ -105,8 +106,10 @@ function endOf(
       at.pages + 1 >= maxPages ||
       at.repeats.idle >= maxIdlePages ||
       at.repeats.repeated >= maxRepeatedPages);
-  const listed = new Set(page.scope === 'changes' ? page.documents.map(({ ref }) => ref) : []);
+  const supersedes = page.scope === 'changes' || at.cursor === null;
+  const listed = new Set(supersedes ? page.documents.map(({ ref }) => ref) : []);
   return {
+    supersedes,
     gone: page.gone.filter((ref) => !listed.has(ref)),
     goneWithParts: page.goneWithParts === true,
     next: isEndless ? null : page.next,

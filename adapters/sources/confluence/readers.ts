@@ -85,7 +85,7 @@ export class Readers {
     }
     const path = `/api/v2/pages/${encodeURIComponent(id)}/ancestors?limit=${maxAncestors}`;
     const found = await this.#api.find(path, ancestors, { signal });
-    if (found === null || found.results.length >= maxAncestors) {
+    if (found === null || found.hasMore || found.results.length >= maxAncestors) {
       return null;
     }
     const chain = [...new Set([parentId, ...found.results.map((each) => each.id)])];

@@ -58,7 +58,11 @@ export class GitSource implements Source {
   list({ cursor, checkpoint }: ListInput, signal: AbortSignal): Promise<SourcePage> {
     return asSourceFailures(signal, async () => {
       if (cursor !== null) {
-        return this.#page(parsePosition(cursor), signal);
+        return this.#page(parsePosition(cursor), signal).catch((error: unknown) => {
+          throw error instanceof ObjectMissing
+            ? new SourceFailure('cursor_expired', 'The commit of the listing is gone from the repository.')
+            : error;
+        });
       }
       const to = await this.#head(signal);
       if (to === null) return nothing;
@@ -130,11 +134,7 @@ export class GitSource implements Source {
       : await Promise.all([
           this.#files(to, signal),
           from === null ? Promise.resolve(null) : this.#files(from, signal),
-        ]).catch((error: unknown) => {
-          throw error instanceof ObjectMissing && after !== null
-            ? new SourceFailure('cursor_expired', 'The commit of the listing is gone from the repository.')
-            : error;
-        });
+        ]);
     const part = lists === null ? null : partOf(lists, after);
     return {
       documents: (part?.changed ?? []).map(({ path, id }) => ({

@@ -113,7 +113,7 @@ function succeed(connector: Connector, run: SyncRun, now: Date): void {
  * and the source has taken back since, is no change since the checkpoint before the run.
  */
 function dropCheckpoint(connector: Connector, run: SyncRun): void {
-  if (run.pages > 0 || run.recordsFetched > 0) {
+  if (run.pages > 0 || run.recordsFetched > 0 || run.position != null) {
     connector.checkpoint = null;
   }
 }

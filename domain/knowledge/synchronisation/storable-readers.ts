@@ -6,7 +6,13 @@ export const isStorable = (text: string): boolean => cleanText(text) === text;
 
 /** Readers that can be stored. Others are left out: changed, they could be somebody else. */
 export function storableReaders(readers: SourceReaders): SourceReaders {
-  return readers === 'public'
-    ? readers
-    : { addresses: readers.addresses.filter(isStorable), groups: readers.groups.filter(isStorable) };
+  if (readers === 'public') {
+    return readers;
+  }
+  const { addresses, groups, domains } = readers;
+  return {
+    addresses: addresses.filter(isStorable),
+    groups: groups.filter(isStorable),
+    ...(domains !== undefined && { domains: domains.filter(isStorable) }),
+  };
 }

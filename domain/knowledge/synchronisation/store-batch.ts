@@ -14,7 +14,7 @@ import type { SyncError } from '#domain/knowledge/connectors/sync-status.ts';
 
 /** The end of a page, with its last batch. */
 export interface PageEnd {
-  /** Of changes: without what the same page lists. */
+  /** Of a page that supersedes: without what the same page lists. */
   gone: readonly string[];
   /** Documents one level below those of `gone` are gone with them. */
   goneWithParts: boolean;
@@ -22,6 +22,11 @@ export interface PageEnd {
   checkpoint: string | null;
   total: number | null;
   listsChanges: boolean;
+  /**
+   * What the page says counts, whatever the same listing has brought before: of changes, which follow each other, and of
+   * a first page, which is of a later moment when it is listed once more.
+   */
+  supersedes: boolean;
   isTruncated: boolean;
 }
 
@@ -29,12 +34,14 @@ export interface Batch {
   runId: string;
   /** Pages stored before this one; another number means that another attempt has stored it. */
   pages: number;
+  /** Of the run when the page was listed; another number means that the listing has begun once more since. */
+  listing: number;
   outcomes: readonly Outcome[];
   /** Null: further batches of the page follow. */
   end: PageEnd | null;
 }
 
-/** The page was stored by another attempt of the same step. */
+/** The page was stored by another attempt of the same step, or is of a listing that was given up. */
 export class PageStored extends Error {
   constructor() {
     super('The page has been stored.');
@@ -51,7 +58,7 @@ const silenceSeconds = 900;
  */
 export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncRun> {
   const { connector, run } = await takeRun(em, batch.runId);
-  if (run.pages !== batch.pages) {
+  if (run.pages !== batch.pages || run.listing !== batch.listing) {
     throw new PageStored();
   }
   const seen = batch.outcomes.filter(saysNothingNew);
@@ -92,14 +99,17 @@ async function notStored(
     return [];
   }
   const refs = JSON.stringify(outcomes.map(({ listed }) => listed.ref));
-  const stored = await em.execute<{ ref: string }[]>(
-    `select ref from source_documents where tenant_id = ${averageUuid} and connector_id = ${averageUuid} and listing = ?
+  const stored = await em.execute<{ ref: string; documentId: string | null }[]>(
+    `select ref, document_id as "documentId" from source_documents where tenant_id = ${averageUuid} and connector_id = ${averageUuid} and listing = ?
        and ref in (select jsonb_array_elements_text(?::jsonb))`,
     [connector.tenantId, connector.id, run.listing, refs],
   );
-  const isStored = new Set(stored.map(({ ref }) => ref));
-  // What an earlier page has brought in this listing, this one brings once more.
-  return outcomes.filter(({ listed, known }) => known?.listing === run.listing || !isStored.has(listed.ref));
+  const documents = new Map(stored.map(({ ref, documentId }) => [ref, documentId]));
+  return outcomes.filter(({ listed, known }) => {
+    const documentId = documents.get(listed.ref);
+    // What this listing has brought before, the page brings once more, unless another attempt has stored it since.
+    return documentId === undefined || (known?.listing === run.listing && known.documentId === documentId);
+  });
 }
 
 function errorOf(outcome: Extract<Outcome, { is: 'failed' | 'skipped' }>): SyncError {
@@ -157,10 +167,10 @@ async function saveRows(
  */
 export async function beginListing(
   em: EntityManager,
-  { runId, pages, at, end }: Pick<Batch, 'runId' | 'pages'> & { at: string; end: PageEnd },
+  { runId, pages, listing, at, end }: Omit<Batch, 'outcomes' | 'end'> & { at: string; end: PageEnd },
 ): Promise<boolean> {
   const { connector, run } = await lockRunning(em, runId);
-  if (run.pages !== pages || run.position != null) {
+  if (run.pages !== pages || run.listing !== listing || run.position != null) {
     return false;
   }
   await markGone(em, connector, run, end);
@@ -173,13 +183,12 @@ async function markGone(
   em: EntityManager,
   { tenantId, id }: Connector,
   { listing }: SyncRun,
-  { gone, goneWithParts, listsChanges }: PageEnd,
+  { gone, goneWithParts, supersedes }: PageEnd,
 ): Promise<void> {
   if (gone.length === 0) {
     return;
   }
-  // Changes of one listing follow each other: what an earlier page has brought may be gone.
-  const places = [tenantId, id, listing, listsChanges, JSON.stringify(gone)];
+  const places = [tenantId, id, listing, supersedes, JSON.stringify(gone)];
   const isOlder = `tenant_id = ${averageUuid} and connector_id = ${averageUuid} and (listing < ? or ?)`;
   const isNamed = 'in (select jsonb_array_elements_text(?::jsonb))';
   await em.execute(`update source_documents set is_gone = true where ${isOlder} and ref ${isNamed}`, places);

@@ -83,6 +83,24 @@ describe('what a source takes back after a run that did not end well', () => {
     expect(await run.space.contents()).toEqual({ 'a.md': 'Alpha.', 'b.md': 'Beta.' });
   });
 
+  it('stays when it was a deletion beside a change that the run did not come to', async () => {
+    const cut = new AbortController();
+    const run = await openRuns((ref) => {
+      if (ref === 'changes.md') cut.abort(new Error('cancelled'));
+    });
+    await server.put('a.md', 'Alpha.');
+    await server.put('b.md', 'Beta.');
+    await run.whole();
+    await server.remove('a.md');
+    await server.put('changes.md', 'Changed.');
+    await run.begin();
+    await expect(run.fetch(cut.signal)).rejects.toThrow();
+    await run.finish('cancelled');
+    await server.git('reset', '-q', '--hard', 'HEAD~1');
+    await run.whole();
+    expect(await run.space.contents()).toEqual({ 'a.md': 'Alpha.', 'b.md': 'Beta.' });
+  });
+
   it('leaves the collection while another document fails in each run', async () => {
     const run = await openRuns((ref) => {
       if (ref === 'bad.md') throw new SourceFailure('source_invalid', 'The document is broken.');

@@ -80,6 +80,27 @@ describe('a listing of changes', () => {
   });
 });
 
+describe('a first page that is listed once more after an interruption', () => {
+  it('ends with the last state of each document', async () => {
+    for (const ref of ['a', 'b', 'c']) source.put(ref, `${ref} one.`, { readers: 'public' });
+    source.page = () => page(source, ['a', 'b', 'c'], { scope: 'everything', checkpoint: 't' });
+    let pauses = 1;
+    source.before = (request, ref) => {
+      if (request !== 'fetch' || ref !== 'c' || pauses === 0) return;
+      pauses -= 1;
+      throw new SourceFailure('rate_limited', 'The source asks for a pause.', { retryAfterMs: 1 });
+    };
+    await run.begin();
+    expect(await run.fetch()).toMatchObject({ state: 'more' });
+    source.put('a', 'a two.', { readers: { addresses: ['boss@example.org'], groups: [] } });
+    source.page = () => page(source, ['a', 'c'], { scope: 'everything', checkpoint: 't', gone: ['b'] });
+    await run.fetch();
+    await run.detect();
+    expect(await run.finish('done')).toMatchObject({ status: 'completed' });
+    expect(await run.space.contents()).toEqual({ 'a.md': 'a two.', 'c.md': 'c one.' });
+  });
+});
+
 describe('a listing that begins once more', () => {
   it('may be begun by two attempts of one step', async () => {
     await run.begin();

@@ -37,8 +37,13 @@ async function fill(name: string, documents: number) {
   const { id: runId } = await space.request();
   await world.unitOfWork.inTenant(tenantId, (em) => planRun(em, connectorId));
   const inTenant = <T>(work: (em: EntityManager) => Promise<T>) => world.unitOfWork.inTenant(tenantId, work);
-  const store = (outcomes: readonly Outcome[]) =>
-    inTenant((em) => rowsRead(em, () => storeBatch(em, { runId, pages: 0, outcomes, end: null })));
+  const store = async (outcomes: readonly Outcome[]) => {
+    const run = await world.admin.query<{ listing: number }>('select listing from sync_runs where id = $1', [
+      runId,
+    ]);
+    const batch = { runId, pages: 0, listing: run.rows[0]!.listing, outcomes, end: null };
+    return inTenant((em) => rowsRead(em, () => storeBatch(em, batch)));
+  };
   for (let n = 0; n < documents; n += 100)
     await store(numbers(n, Math.min(100, documents)).map((each) => added(each)));
   return { tenantId, connectorId, collectionId: space.collectionId, runId, inTenant, store };
