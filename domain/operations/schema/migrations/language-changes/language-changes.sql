@@ -22,11 +22,17 @@ create function app.begin_language_change() returns trigger language plpgsql as 
 create trigger begin_language_change after update of text_search_config on collections
   for each row when (new.text_search_config <> old.text_search_config) execute function app.begin_language_change();
 
--- Readings that failed have left passages in the language that their collection had before.
+-- Readings that failed have left passages in the language that their collection had before, one language a document. Few
+-- documents are looked at, and one passage of each: the migration holds locks, and passages have no index by language.
 insert into language_changes (tenant_id, collection_id, former, chunks_total)
 select c.tenant_id, c.id, array_agg(distinct p.config), c.chunk_count
-from collections c join chunks p on p.tenant_id = c.tenant_id and p.collection_id = c.id
-where p.config <> c.text_search_config
+from documents d
+join collections c on c.tenant_id = d.tenant_id and c.id = d.collection_id
+cross join lateral (
+  select config from chunks
+  where tenant_id = d.tenant_id and document_id = d.id and generation = d.generation
+  limit 1) p
+where d.status in ('failed', 'processing') and d.chunk_count > 0 and p.config <> c.text_search_config
 group by c.tenant_id, c.id;
 
 select pg_temp.secure_tenant_table('language_changes');
