@@ -9,36 +9,40 @@ const batchSize = 200;
 /** A batch may pass a million vectors that are in the graph already. */
 const batchTimeoutMs = 30_000;
 
-/** SQL states: no lock in time, cancelled for its time, no permission in the schema, no disk, no memory. */
-const notNow = ['55P03', '57014', '42501', '53100', '53200'];
+const cancelledForTime = ['57014'];
+/** SQL states: no lock in time, cancelled for its time, a deadlock, no permission in the schema, no disk, no memory. */
+const notNow = ['55P03', ...cancelledForTime, '40P01', '42501', '53100', '53200'];
 
 /**
  * Puts the vectors of a large active generation into a graph, where the database has the extension for it: begins an
  * empty one, which new vectors join as they are stored, then lets those join that were there before. Searches use the
  * graph when all are in it. All of it may be repeated; a graph that is gone, as after a restore, is begun again under the
- * next number, so that no row has it.
+ * next number, so that no row has it. Where the database cannot do it now, it is left to a later round: other work of the
+ * space does not wait for a graph.
  * @returns whether nothing is left to do for now
  */
-export async function graphGeneration({
-  inTransaction,
-  target,
-  signal,
-  isOver,
-}: Partitioning): Promise<boolean> {
-  const { tenantId, id: embeddingId } = target.generation;
+export async function graphGeneration(work: Partitioning): Promise<boolean> {
+  const { tenantId, id: embeddingId } = work.target.generation;
   const key = { tenantId, embeddingId };
-  const graph = await inTransaction((em) => begin(em, { ...key, dims: target.model.dims })).catch(
-    async (error: unknown) => {
-      if (!hasSqlState(error, notNow)) {
-        throw error;
-      }
-      await inTransaction((em) => putOff(em, key));
-      return null;
-    },
-  );
-  if (graph === null) {
+  const { inTransaction } = work;
+  try {
+    const graph = await inTransaction((em) => begin(em, { ...key, dims: work.target.model.dims }));
+    return graph === null || (await joinAll(work, { ...key, graph }));
+  } catch (error) {
+    // An activity that is cancelled ends, whatever its last statement said.
+    work.signal.throwIfAborted();
+    if (!hasSqlState(error, notNow)) {
+      throw error;
+    }
+    await inTransaction((em) => putOff(em, key, error instanceof SlowTable ? '1 day' : '10 minutes'));
     return true;
   }
+}
+
+async function joinAll(
+  { inTransaction, signal, isOver }: Partitioning,
+  { graph, ...key }: Key & { graph: number },
+): Promise<boolean> {
   let hasPassed = false;
   for (let after: string | null = null; ;) {
     signal.throwIfAborted();
@@ -58,6 +62,9 @@ export async function graphGeneration({
   }
 }
 
+/** The table takes too long to read: it will in ten minutes, too, and nobody can write vectors meanwhile. */
+class SlowTable extends Error {}
+
 interface Key {
   tenantId: string;
   embeddingId: string;
@@ -75,7 +82,11 @@ async function begin(em: EntityManager, key: Key & { dims: number }): Promise<nu
     return found && found.graph;
   }
   const graph = found.graph + 1;
-  await em.execute('select app.add_vector_graph(?, ?, ?)', [key.embeddingId, graph, key.dims]);
+  await em
+    .execute('select app.add_vector_graph(?, ?, ?)', [key.embeddingId, graph, key.dims])
+    .catch((error: unknown) => {
+      throw hasSqlState(error, cancelledForTime) ? new SlowTable('', { cause: error }) : error;
+    });
   await em.execute(
     'update embedding_generations set graph = ?, graphed_at = null where tenant_id = ? and id = ?',
     [graph, key.tenantId, key.embeddingId],
@@ -96,11 +107,10 @@ async function due(em: EntityManager, { tenantId, embeddingId }: Key) {
   return row ?? null;
 }
 
-/** Transactions that write vectors wait while a graph is begun, so that it is not tried again soon. */
-async function putOff(em: EntityManager, { tenantId, embeddingId }: Key): Promise<void> {
+async function putOff(em: EntityManager, { tenantId, embeddingId }: Key, pause: string): Promise<void> {
   await em.execute(
-    `update embedding_generations set graph_retry_at = now() + interval '10 minutes' where tenant_id = ? and id = ?`,
-    [tenantId, embeddingId],
+    'update embedding_generations set graph_retry_at = now() + ?::interval where tenant_id = ? and id = ?',
+    [pause, tenantId, embeddingId],
   );
 }
 

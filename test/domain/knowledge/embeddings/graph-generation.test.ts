@@ -3,6 +3,7 @@ import { graphGeneration } from '#domain/knowledge/embeddings/graph-generation.t
 import { liveGenerations, type LiveGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
 import { bytesToFloats } from '#domain/knowledge/embeddings/quantise.ts';
 import { nearestPassages, type NearestQuery } from '#domain/knowledge/search/nearest-passages.ts';
+import type { QuestionAccess } from '#domain/knowledge/search/question-vector.ts';
 import { dropVectorGraphs } from '#domain/operations/maintenance/drop-vector-graphs.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
@@ -56,9 +57,14 @@ const target = async (of = space): Promise<LiveGeneration> => {
   const [found] = await world.unitOfWork.inTenant(tenantId, (em) => liveGenerations(em, spaceId));
   return found!;
 };
-const build = async (isOver: () => boolean, of = space, signal = new AbortController().signal) =>
+const build = async (
+  isOver: () => boolean,
+  of = space,
+  signal = new AbortController().signal,
+  inTransaction = world.access(of.fixture).inTransaction,
+) =>
   graphGeneration({
-    inTransaction: world.access(of.fixture).inTransaction,
+    inTransaction,
     target: await target(of),
     signal,
     isOver,
@@ -112,6 +118,16 @@ async function nearest(
   return hits;
 }
 
+const minutesOff = async () => {
+  const { rows } = await world.admin.query<{ minutes: number }>(
+    `select round(extract(epoch from graph_retry_at - now()) / 60)::int4 as minutes from embedding_generations where space_id = $1`,
+    [space.fixture.spaceId],
+  );
+  return rows[0]!.minutes;
+};
+const tryAgain = () =>
+  world.admin.query(`update embedding_generations set graph_retry_at = now() - interval '1 second'`);
+
 /** Share of the passages of a scan of all vectors that a search in the graph finds. */
 async function recall(): Promise<number> {
   let found = 0;
@@ -145,8 +161,25 @@ describe('a graph of the vectors of a large space', () => {
     await writer.end();
     expect((await target()).generation.graph).toBe(0);
     expect(await isListed()).toBe(false);
-    await world.admin.query(`update embedding_generations set graph_retry_at = now() - interval '1 second'`);
+    expect(await minutesOff()).toBe(10);
+    await tryAgain();
     expect(await isListed()).toBe(true);
+  }, 60_000);
+
+  it('is put off by a day where the table takes too long to read', async () => {
+    const { rows } = await world.admin.query<{ text: string }>(
+      `select pg_get_functiondef('app.add_vector_graph(uuid, integer, integer)'::regprocedure) as text`,
+    );
+    const text = rows[0]!.text;
+    await world.admin.query(text.replace(/^begin$/im, 'begin perform pg_sleep(60);'));
+    try {
+      expect(await build(() => false)).toBe(true);
+    } finally {
+      await world.admin.query(text);
+    }
+    expect(await minutesOff()).toBe(1_440);
+    expect((await target()).generation.graph).toBe(0);
+    await tryAgain();
   }, 60_000);
 
   it('is built in slices that may be interrupted, while searches find what they found', async () => {
@@ -159,6 +192,20 @@ describe('a graph of the vectors of a large space', () => {
     expect([left > 0, left < passages]).toEqual([true, true]);
     expect((await target()).generation).toMatchObject({ graph: 1, graphedAt: null });
     expect(await recall()).toBe(1);
+    // Nothing else of the space waits for a join that is in the way of others.
+    const writer = await connect(world.database.adminUrl);
+    await writer.query('begin');
+    await writer.query('lock table chunk_vectors in share mode');
+    const impatient: QuestionAccess['inTransaction'] = (work) =>
+      world.access(space.fixture).inTransaction(async (em) => {
+        await em.execute(`set local lock_timeout = '200ms'`);
+        return work(em);
+      });
+    expect(await build(() => false, space, new AbortController().signal, impatient)).toBe(true);
+    await writer.query('rollback');
+    await writer.end();
+    expect([await outside(), await minutesOff(), await isListed()]).toEqual([left, 10, false]);
+    await tryAgain();
     // The session is lost in the midst of a batch.
     const rest = build(() => false);
     const lost = expect(rest).rejects.toThrow();
