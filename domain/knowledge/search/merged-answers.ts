@@ -2,7 +2,7 @@ import { wordsOf } from './fold-passages.ts';
 import type { Passage } from './passage.ts';
 import { keywordReasons, type KeywordReason } from './question-vector.ts';
 import { rerankingReasons, type RerankingReason } from './reranking-target.ts';
-import type { KnowledgeAnswer } from './search-knowledge.ts';
+import type { KnowledgeAnswer, SpaceAnswer } from './search-knowledge.ts';
 
 /** The answers of several spaces as one; it holds no more passages than it will have. */
 export class MergedAnswers {
@@ -18,11 +18,9 @@ export class MergedAnswers {
     this.#query = query;
   }
 
-  add({ passages, mode, reason, generation, reranking }: KnowledgeAnswer): void {
-    this.#passages = withoutCopies([...this.#passages, ...comparable(passages)].sort(byScore)).slice(
-      0,
-      this.#query.limit,
-    );
+  add({ passages, places, mode, reason, generation, reranking }: SpaceAnswer): void {
+    const all = [...this.#passages, ...comparable(passages, places)].sort(byScore);
+    this.#passages = withoutCopies(all).slice(0, this.#query.limit);
     this.#modes.add(mode);
     this.#generations.add(generation);
     if (reason !== null) {
@@ -70,8 +68,7 @@ export class MergedAnswers {
  * Scores of different models, and of none, cannot be compared: a reranked answer keeps its order, and its places have the
  * scores of the search alone.
  */
-function comparable(passages: readonly Passage[]): Passage[] {
-  const places = passages.map(({ searchScore }) => searchScore).sort((a, b) => b - a);
+function comparable(passages: readonly Passage[], places: readonly number[]): Passage[] {
   return passages.map((passage, index) => ({ ...passage, score: places[index] ?? 0 }));
 }
 

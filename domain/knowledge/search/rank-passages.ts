@@ -25,6 +25,8 @@ export interface Found {
 
 export interface Ranked {
   passages: Passage[];
+  /** The best scores of the search, best first, as many as there are passages: what these are worth to other spaces. */
+  places: number[];
   reranking: Reranking;
 }
 
@@ -55,28 +57,36 @@ export async function rankPassages(
   { found, passages, target }: Shortlist,
 ): Promise<Ranked> {
   if (typeof target === 'string') {
-    return { passages, reranking: { modelId: null, reason: target } };
+    return inOrderOfSearch(passages, target);
   }
   if (passages.length === 0) {
-    return { passages, reranking: { modelId: null, reason: 'nothing_found' } };
+    return inOrderOfSearch(passages, 'nothing_found');
   }
   const { spaceId, query: question, limit } = found.searched.query;
   const reranked = await judgePassages(target, { question, passages, signal });
   return inTransaction(async (em) => {
     if (typeof reranked === 'string') {
-      const reranking = { modelId: null, reason: reranked };
-      return { passages: await unranked(em, found), reranking };
+      return inOrderOfSearch(await unranked(em, found), reranked);
     }
     const { model } = target;
     const { tokens, searches } = reranked;
     await recordRerankingUsage(em, { spaceId, model, passages: passages.length, tokens, searches });
     const readable = await candidatesOf(em, found);
+    const ordered = inOrderOf(scoresOf(passages, reranked), readable);
     return {
-      passages: inOrderOf(scoresOf(passages, reranked), readable).slice(0, limit),
+      passages: ordered.slice(0, limit),
+      places: placesOf(ordered).slice(0, limit),
       reranking: { modelId: model.id, reason: null },
     };
   });
 }
+
+function inOrderOfSearch(passages: Passage[], reason: RerankingReason): Ranked {
+  return { passages, places: placesOf(passages), reranking: { modelId: null, reason } };
+}
+
+const placesOf = (passages: readonly Passage[]): number[] =>
+  passages.map(({ searchScore }) => searchScore).sort((a, b) => b - a);
 
 const unranked = (em: EntityManager, { searched, hits }: Found): Promise<Passage[]> =>
   bestPassages(em, searched, hits);

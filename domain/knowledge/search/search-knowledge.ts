@@ -14,7 +14,7 @@ import { rankPassages, shortlist, type Ranked, type Shortlist } from './rank-pas
 import { withoutVectors } from './lacks-vectors.ts';
 import { byKeyword, byMeaning } from './search-sides.ts';
 
-export interface KnowledgeAnswer extends Ranked {
+export interface KnowledgeAnswer extends Omit<Ranked, 'places'> {
   /** `keyword` without a vector search. */
   mode: 'keyword' | 'hybrid';
   /** Why passages were not, or in the mode `hybrid` not everywhere, searched by meaning. */
@@ -23,16 +23,16 @@ export interface KnowledgeAnswer extends Ranked {
   generation: string | null;
 }
 
+/** The answer of one space. */
+export interface SpaceAnswer extends KnowledgeAnswer, Ranked {}
+
 /**
  * The best passages of a space for a question, best first. The question is embedded between two transactions; then both
  * searches run at once, each in a transaction of its own, and their passages are read in a last one. Where the space has
  * a reranking model, it is asked after that, and its order is read in one more.
  * @throws `collection_not_found` for another space's collection.
  */
-export async function searchKnowledge(
-  access: QuestionAccess,
-  query: KnowledgeQuery,
-): Promise<KnowledgeAnswer> {
+export async function searchKnowledge(access: QuestionAccess, query: KnowledgeQuery): Promise<SpaceAnswer> {
   const first = await access.inTransaction(async (em) => {
     const collections = await searchable(em, query);
     const target = await questionTarget(em, access, query);
@@ -65,7 +65,7 @@ async function shortlistByKeyword(
 async function answerByKeyword(
   access: QuestionAccess,
   { shortlisted, reason }: { shortlisted: Shortlist; reason: KeywordReason },
-): Promise<KnowledgeAnswer> {
+): Promise<SpaceAnswer> {
   const ranked = await rankPassages(access, shortlisted);
   return { ...ranked, mode: 'keyword', reason, generation: null };
 }
@@ -75,7 +75,7 @@ async function answerByBoth(
   access: QuestionAccess,
   searched: Searched,
   questionVector: QuestionVector,
-): Promise<KnowledgeAnswer> {
+): Promise<SpaceAnswer> {
   const { inTransaction } = access;
   const byKeywords = inTransaction((em) => byKeyword(em, searched));
   const byVector = inTransaction((em) => byMeaning(em, searched, questionVector));

@@ -3,7 +3,7 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { Rerankers } from '#domain/knowledge/reranking/reranker.ts';
 import type { KnowledgeQuery } from './knowledge-query.ts';
-import { searchKnowledge, type KnowledgeAnswer } from './search-knowledge.ts';
+import { searchKnowledge, type SpaceAnswer } from './search-knowledge.ts';
 
 /** What a caller searches with. */
 export interface CallerAccess {
@@ -26,7 +26,7 @@ export interface CallerAccess {
 export async function searchSpace(
   { principalId, inContext, embedders, rerankers, signal }: CallerAccess,
   query: KnowledgeQuery,
-): Promise<KnowledgeAnswer> {
+): Promise<SpaceAnswer> {
   return searchKnowledge(
     {
       principalId,

@@ -2,7 +2,7 @@ import { embedOnce } from './embed-once.ts';
 import { findTargets, type SearchTarget } from './find-targets.ts';
 import type { KnowledgeQuery } from './knowledge-query.ts';
 import { MergedAnswers } from './merged-answers.ts';
-import type { KnowledgeAnswer } from './search-knowledge.ts';
+import type { KnowledgeAnswer, SpaceAnswer } from './search-knowledge.ts';
 import { searchSpace, type CallerAccess } from './search-space.ts';
 
 export interface SpacesQuery extends Omit<KnowledgeQuery, 'spaceId' | 'collectionIds'> {
@@ -51,7 +51,7 @@ interface Search {
  */
 async function searchEach(
   { access, query, targets, end }: Search,
-  add: (answer: KnowledgeAnswer) => void,
+  add: (answer: SpaceAnswer) => void,
 ): Promise<number> {
   const failed = new AbortController();
   const shared: CallerAccess = {

@@ -297,7 +297,7 @@ describe('a search of several spaces', () => {
   it('keeps each model’s order, merged by the scores of the search', async () => {
     const first = await spaceWith(sections(3).join('\n'));
     const second = await spaceWith('# Other\n\nthe beacon is blue and old\n', first.fixture.tenantId);
-    const ask = () =>
+    const ask = (limit = 5) =>
       searchSpaces(
         {
           principalId: first.fixture.principalId,
@@ -307,7 +307,7 @@ describe('a search of several spaces', () => {
           inContext: (spaceId, work) =>
             world.act(spaceId === second.fixture.spaceId ? second.fixture : first.fixture, work),
         },
-        { collectionIds: null, query: question, limit: 5, alpha: 0.75 },
+        { collectionIds: null, query: question, limit, alpha: 0.75 },
       );
     const plain = await ask();
     const { id } = await rerankBy(world, first.fixture, server);
@@ -324,6 +324,9 @@ describe('a search of several spaces', () => {
     const place = (passages: { heading: string | null }[]) => headings(passages).indexOf('Other');
     expect(place(merged.passages)).toBe(place(plain.passages));
     expect(server.requests.flatMap(({ texts }) => texts).join()).not.toContain('Other');
+    // The model's first passage, which is the last of the search, takes the place of the first.
+    const [best] = (await ask(1)).passages;
+    expect(best).toMatchObject({ heading: 'Part 2', score: plain.passages[0]!.score });
   });
 });
 
