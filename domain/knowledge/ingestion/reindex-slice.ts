@@ -47,15 +47,15 @@ export async function reindexSlice(em: EntityManager, changed: ChangedCollection
     return false;
   }
   // The statistics know no word of the new language at first; each time their passages have doubled, they are estimated.
-  if (place.done >= Math.max(measuredFrom, 2 * place.measured)) {
-    await measureWords(em, changed);
+  const isDue = place.done >= Math.max(measuredFrom, 2 * place.measured);
+  if (isDue && (await measureWords(em, { ...changed, waits: false }))) {
     await note(em, changed, 'chunks_measured = chunks_done');
     return true;
   }
   const ranges = await nextRanges(em, changed, place);
   const last = ranges.at(-1);
   if (last === undefined) {
-    await measureWords(em, changed);
+    await measureWords(em, { ...changed, waits: true });
     await em.execute('delete from language_changes where tenant_id = ? and collection_id = ?', [
       changed.tenantId,
       changed.collectionId,
