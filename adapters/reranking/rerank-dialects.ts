@@ -23,7 +23,7 @@ export interface RerankDialect {
 
 const index = z.int().nonnegative();
 const count = z.int().nonnegative();
-const scored = z.array(z.object({ index, relevance_score: z.number() }));
+const scored = z.array(z.object({ index, relevance_score: z.number() })).max(maxPassages);
 const ofScored = (results: z.infer<typeof scored>) =>
   results.map(({ index: at, relevance_score: score }) => ({ index: at, score }));
 const usage = z.object({ total_tokens: count.nullish(), prompt_tokens: count.nullish() });
@@ -99,11 +99,12 @@ const voyage: RerankDialect = {
 /** Only what all of them know: some refuse other members. */
 const compatible: RerankDialect = { maxTexts: maxPassages, body: plainBody, read: readResults };
 
-const textEmbeddingsAnswer = z.array(z.object({ index, score: z.number() }));
+/** The server's own limit, where it is started without another. */
+const textEmbeddingsMax = 32;
+const textEmbeddingsAnswer = z.array(z.object({ index, score: z.number() })).max(textEmbeddingsMax);
 
 const textEmbeddings: RerankDialect = {
-  // The server's own limit, where it is started without another.
-  maxTexts: 32,
+  maxTexts: textEmbeddingsMax,
   body: ({ scoreScale }, query, texts) => ({
     query,
     texts,

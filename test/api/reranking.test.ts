@@ -135,7 +135,11 @@ describe('reranking models', () => {
     ['an address that is none', { base_url: 'words' }, 'base_url'],
     ['an address with a key', { base_url: 'https://a:b@c.example' }, 'base_url'],
     ['too few tokens', { max_tokens: 63 }, 'max_tokens'],
-    ['a price that is no number', { search_price: 'cheap' }, 'search_price'],
+    [
+      'a price that is no number',
+      { search_price: 'cheap' },
+      'search_price must be dollars per thousand searches',
+    ],
     ['another scale', { score_scale: 'percent' }, 'score_scale'],
     ['another provider', { provider_kind: 'openai' }, 'provider_kind'],
     ['an unknown field', { dims: 8 }, 'dims', 'unknown_parameter'],

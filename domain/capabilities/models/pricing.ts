@@ -54,10 +54,10 @@ export function toPriceUsd(price: Price): Required<Record<keyof PriceUsd, string
   };
 }
 
-/** Dollars per million tokens to micro-dollars. @throws `invalid_request` naming `param` */
-export function toMicroUsd(param: string, text: string): bigint {
+/** Dollars for so many units to micro-dollars. @throws `invalid_request` naming `param` */
+export function toMicroUsd(param: string, text: string, units = 'million tokens'): bigint {
   if (!/^\d{1,6}(\.\d{1,6})?$/.test(text)) {
-    throw invalid(param, `${param} must be dollars per million tokens, such as "2.5".`);
+    throw invalid(param, `${param} must be dollars per ${units}, such as "2.5".`);
   }
   return parseUsd(text) / 1_000_000n;
 }

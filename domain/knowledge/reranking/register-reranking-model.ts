@@ -59,7 +59,7 @@ export async function registerRerankingModel(
     ...settings,
     scoreScale: input.scoreScale ?? defaults.scoreScale,
     microUsdPerMillion: toMicroUsd('price', input.price ?? '0'),
-    microUsdPerThousandSearches: toMicroUsd('search_price', input.searchPrice ?? '0'),
+    microUsdPerThousandSearches: toMicroUsd('search_price', input.searchPrice ?? '0', 'thousand searches'),
   });
   await ctx.em.flush().catch(mapUniqueViolation('A reranking model with this alias exists.', 'alias'));
   await recordEvent(ctx.em, ctx.caller, {

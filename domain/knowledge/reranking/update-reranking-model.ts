@@ -25,8 +25,8 @@ export interface UpdateRerankingModel {
 
 const changeable = ['baseUrl', 'credentialId', 'maxTokens', 'scoreScale'] as const;
 const prices = [
-  ['price', 'price', 'microUsdPerMillion'],
-  ['searchPrice', 'search_price', 'microUsdPerThousandSearches'],
+  ['price', 'price', 'microUsdPerMillion', 'million tokens'],
+  ['searchPrice', 'search_price', 'microUsdPerThousandSearches', 'thousand searches'],
 ] as const;
 
 /**
@@ -42,10 +42,10 @@ export async function updateRerankingModel(
   const settings = changedFields(changeable, input, model);
   Object.assign(model, Object.fromEntries(settings.map((field) => [field, input[field]])));
   const changed: string[] = settings;
-  for (const [given, param, column] of prices) {
+  for (const [given, param, column, units] of prices) {
     const text = input[given];
-    if (text !== undefined && toMicroUsd(param, text) !== BigInt(model[column])) {
-      model[column] = toMicroUsd(param, text);
+    if (text !== undefined && toMicroUsd(param, text, units) !== BigInt(model[column])) {
+      model[column] = toMicroUsd(param, text, units);
       changed.push(given);
     }
   }
