@@ -7,7 +7,7 @@ import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import type { Collection } from './collection.entity.ts';
 import { collectionLimits, requireDescription, requireText } from './collection-limits.ts';
 import { lockCollection } from './find-collection.ts';
-import { knownConfig } from './text-search-config.ts';
+import { knownConfig, requireFewLanguages } from './text-search-config.ts';
 
 export interface CollectionChange {
   collectionId: string;
@@ -23,7 +23,7 @@ const fields = ['name', 'description', 'text_search_config', 'enforce_source_rea
 
 /**
  * Updates the given fields. The database records a change of the language for `reindexSlice`.
- * @throws `missing_permission`, `collection_not_found`, `invalid_request`
+ * @throws `missing_permission`, `collection_not_found`, `invalid_request`, `invalid_state` for a language too many
  */
 export async function updateCollection(ctx: Context, change: CollectionChange): Promise<Collection> {
   const { caller, em } = ctx;
@@ -49,6 +49,9 @@ export async function updateCollection(ctx: Context, change: CollectionChange): 
   }
   if (changed.length === 0) {
     return collection;
+  }
+  if (changed.includes('text_search_config')) {
+    await requireFewLanguages(ctx, collection, after.text_search_config);
   }
   collection.name = after.name;
   collection.description = after.description;

@@ -125,6 +125,11 @@ describe('a change of the language', () => {
     await collection.change('danish');
     const { languageChange } = await collection.statistics();
     expect(languageChange?.former.toSorted()).toEqual(['english', 'french', 'german']);
+    await expect(collection.change('spanish'), 'a fourth former language').rejects.toMatchObject({
+      code: 'invalid_state',
+    });
+    await collection.change('french');
+    await collection.change('danish');
     while (await collection.slice()) {
       expect(await collection.found('Häuser')).toBe(600);
     }
