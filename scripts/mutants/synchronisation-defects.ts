@@ -11,7 +11,7 @@ export const synchronisationDefects: readonly Defect[] = [
     name: 'an unchanged document counted by each attempt',
     file: marks,
     replace: [
-      ['and connector_id = ? and listing < ?', 'and connector_id = ?'],
+      [' and (listing < ? or is_gone)', ''],
       ['[listing, tenantId, connectorId, listing, JSON', '[listing, tenantId, connectorId, JSON'],
     ],
     test: pages,
@@ -93,7 +93,7 @@ export const synchronisationDefects: readonly Defect[] = [
   {
     name: 'a watch of a source with the credential before',
     file: 'domain/knowledge/connectors/watched-connector.ts',
-    replace: [['c.credential_id, k.version, c.client', 'c.credential_id, c.client']],
+    replace: [['k.id, k.version, c.client', 'k.id, c.client']],
     test: watches,
     caughtBy: 'begins again with another credential',
   },
