@@ -351,7 +351,10 @@ describe('a check', () => {
       body: { data: { ok: true, code: null, message: null } },
     });
     const missing = await check(folder({ scope_config: { root: 'attic' } }));
-    expect(missing).toMatchObject({ status: 200, body: { data: { ok: false, code: 'scope_invalid' } } });
+    expect(missing).toMatchObject({
+      status: 200,
+      body: { data: { ok: false, code: 'source_unreachable' } },
+    });
     const faulty = new MemorySource();
     faulty.before = () => {
       throw new TypeError('password=hunter2');
