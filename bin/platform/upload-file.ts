@@ -1,4 +1,4 @@
-import { openAsBlob } from 'node:fs';
+import { openAsBlob, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { gatewayOf, reach, type Connection } from './connect.ts';
@@ -43,10 +43,11 @@ export async function uploadFile(
 
 async function opened(file: string, type = 'application/octet-stream'): Promise<Blob> {
   try {
-    return await openAsBlob(file, { type });
+    if (statSync(file).isFile()) return await openAsBlob(file, { type });
   } catch {
-    throw new Error(`The file ${file} cannot be read.`);
+    // Said below, as of a folder.
   }
+  throw new Error(`The file ${file} cannot be read.`);
 }
 
 function jsonOf(text: string): unknown {

@@ -726,8 +726,10 @@ describe('documents upload', () => {
     });
     const markdown = await ask(['documents', 'upload', join(folder, 'message.md'), ...at], apiKey);
     expect(JSON.parse(markdown.out)).toMatchObject({ data: { media_type: 'text/markdown' } });
-    const lost = await ask(['documents', 'upload', join(folder, 'none.pdf'), ...at], apiKey);
-    expect([lost.err, lost.code]).toEqual([`The file ${join(folder, 'none.pdf')} cannot be read.\n`, 1]);
+    for (const name of [join(folder, 'none.pdf'), folder]) {
+      const lost = await ask(['documents', 'upload', name, ...at], apiKey);
+      expect([lost.err, lost.code]).toEqual([`The file ${name} cannot be read.\n`, 1]);
+    }
   });
 });
 
