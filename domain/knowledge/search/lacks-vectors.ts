@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { readableOf } from '#domain/knowledge/collections/source-reading.ts';
 import { documentsMatching } from './document-filter.ts';
 import type { KeywordHit } from './fuse-hits.ts';
@@ -25,24 +26,26 @@ export async function lacksVectors(
   return row?.lacks === true;
 }
 
-/** The hits, with those marked that have no vector of a generation. */
+/** The hits, with those marked that have no vector of a generation. One look-up for each, whatever the statistics know. */
 export async function withoutVectors(
   em: EntityManager,
   { tenantId, embeddingId }: Pick<NearestQuery, 'tenantId' | 'embeddingId'>,
   hits: readonly KeywordHit[],
 ): Promise<KeywordHit[]> {
-  const addresses = hits.map(({ documentId, generation, position }) => ({
-    documentId,
+  const addresses = hits.map(({ documentId, generation, position }, at) => ({
+    at,
+    document_id: documentId,
     generation,
     position,
   }));
   const embedded = await em.execute<{ at: number }[]>(
-    `select (h.n - 1)::int as at
-     from jsonb_array_elements(?::jsonb) with ordinality as h(hit, n)
-     where exists (
-       select from chunk_vectors v where v.tenant_id = ? and v.embedding_id = ?
-         and v.document_id = (h.hit->>'documentId')::uuid and v.generation = (h.hit->>'generation')::int
-         and v.position = (h.hit->>'position')::int)`,
+    `select h.at
+     from jsonb_to_recordset(?::jsonb) as h(at integer, document_id uuid, generation integer, position integer)
+     cross join lateral (
+       select from chunk_vectors v
+       where v.tenant_id = ${averageUuid} and v.embedding_id = ${averageUuid}
+         and v.document_id = h.document_id and v.generation = h.generation and v.position = h.position
+       limit 1) found`,
     [JSON.stringify(addresses), tenantId, embeddingId],
   );
   const isEmbedded = new Set(embedded.map(({ at }) => at));
