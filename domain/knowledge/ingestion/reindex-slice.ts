@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
 import { measureWords } from './measure-words.ts';
 
@@ -101,9 +102,7 @@ async function note(
 }
 
 /**
- * The next documents, or parts of them, in the order of an index; a large one takes several slices. Tenant and collection
- * are results of subqueries: PostgreSQL plans for the average one, as for a value that its statistics do not know yet any
- * index would look as good as the right one.
+ * The next documents, or parts of them, in the order of an index; a large one takes several slices.
  */
 async function nextRanges(
   em: EntityManager,
@@ -112,7 +111,7 @@ async function nextRanges(
 ): Promise<Range[]> {
   const documents = await em.execute<{ id: string; created_at: string; chunks: number }[]>(
     `select d.id, d.created_at::text, d.chunk_count as chunks from documents d
-     where d.tenant_id = (select ?::uuid) and d.collection_id = (select ?::uuid) and d.chunk_count > 0 and (d.created_at, d.id) <= (
+     where d.tenant_id = ${averageUuid} and d.collection_id = ${averageUuid} and d.chunk_count > 0 and (d.created_at, d.id) <= (
        select g.document_created_at, g.document_id from language_changes g where g.tenant_id = ? and g.collection_id = ?)
      order by d.created_at desc, d.id desc limit ${maxDocuments + 1}`,
     [tenantId, collectionId, tenantId, collectionId],
@@ -141,7 +140,7 @@ async function index(
   config: string,
 ): Promise<void> {
   const locked = await em.execute<{ id: string; generation: number }[]>(
-    `select id, generation from documents where tenant_id = (select ?::uuid) and id = any(?::uuid[])
+    `select id, generation from documents where tenant_id = ${averageUuid} and id = any(?::uuid[])
      order by id for key share`,
     [tenantId, `{${ranges.map(({ id }) => id).join(',')}}`],
   );
@@ -156,7 +155,7 @@ async function index(
        from jsonb_to_recordset(?::jsonb) as r(id uuid, generation integer, first integer, last integer)
        cross join lateral (
          select c.ctid from chunks c
-         where c.tenant_id = (select ?::uuid) and c.document_id = r.id and c.generation = r.generation
+         where c.tenant_id = ${averageUuid} and c.document_id = r.id and c.generation = r.generation
            and c.position between r.first and r.last and c.config <> ?::regconfig
          limit ${maxPassages}) p))`,
     [config, JSON.stringify(found), tenantId, config],
