@@ -69,7 +69,7 @@ export async function reach<T>(base: string, patienceMs: number, request: () => 
 }
 
 /** Covers the whole answer: its head may arrive without its body. */
-async function ask(
+export async function ask(
   target: string | URL | Request,
   options: object | undefined,
   patienceMs: number,

@@ -1,7 +1,7 @@
 import { openAsBlob, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { gatewayOf, reach, type Connection } from './connect.ts';
+import { ask, gatewayOf, reach, type Connection } from './connect.ts';
 
 /** A file may have 100 MiB. */
 const patienceMs = 600_000;
@@ -26,11 +26,10 @@ export async function uploadFile(
   const target = new URL(path, base);
   target.searchParams.set('filename', basename(file));
   const body = await opened(file, mediaType);
-  const text = await reach(base, patienceMs, async () => {
-    const signal = AbortSignal.timeout(patienceMs);
-    return (await fetch(target, { method: 'POST', headers, body, signal })).text();
-  });
-  const read = answer.safeParse(jsonOf(text));
+  const answered = await reach(base, patienceMs, () =>
+    ask(target, { method: 'POST', headers, body }, patienceMs),
+  );
+  const read = answer.safeParse(await answered.json().catch(() => null));
   if (!read.success) {
     throw new Error('What answered is no gateway: is --url or PLATFORM_URL right?');
   }
@@ -48,12 +47,4 @@ async function opened(file: string, type = 'application/octet-stream'): Promise<
     // Said below, as of a folder.
   }
   throw new Error(`The file ${file} cannot be read.`);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
