@@ -5,7 +5,8 @@ import type { ListedDocument, SourcePage } from '#domain/knowledge/connectors/so
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments, type KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
 import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
-import { storeBatch, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
+import type { PageEnd } from '#domain/knowledge/synchronisation/page-end.ts';
+import { storeBatch } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { fetchDocument, type FetchWork } from './fetch-document.ts';
 import { preparedGroups } from './prepared-groups.ts';
 

@@ -1,4 +1,6 @@
-import { beginListing, PageStored, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
+import { beginListing } from '#domain/knowledge/synchronisation/begin-listing.ts';
+import type { PageEnd } from '#domain/knowledge/synchronisation/page-end.ts';
+import { PageStored } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { storablePage } from '#domain/knowledge/synchronisation/storable-page.ts';
 import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';

@@ -2,33 +2,17 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
+import { markGone } from './mark-gone.ts';
 import { markSeen, saysNothingNew } from './mark-seen.ts';
 import { expectWithin } from '#domain/knowledge/connectors/expect-within.ts';
 import { noteErrors } from './note-errors.ts';
 import type { Outcome } from './outcome.ts';
-import { lockRunning, lockTaken, takeRun, type RunningRun } from './running-run.ts';
+import type { PageEnd } from './page-end.ts';
+import { lockTaken, takeRun, type RunningRun } from './running-run.ts';
 import { storeDocuments } from './store-documents.ts';
 import { updateListed } from './update-listed.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import type { SyncError } from '#domain/knowledge/connectors/sync-status.ts';
-
-/** The end of a page, with its last batch. */
-export interface PageEnd {
-  /** Of a page that supersedes: without what the same page lists. */
-  gone: readonly string[];
-  /** Documents one level below those of `gone` are gone with them. */
-  goneWithParts: boolean;
-  next: string | null;
-  checkpoint: string | null;
-  total: number | null;
-  listsChanges: boolean;
-  /**
-   * What the page says counts, whatever the same listing has brought before: of changes, which follow each other, and of
-   * a first page, which is of a later moment when it is listed once more.
-   */
-  supersedes: boolean;
-  isTruncated: boolean;
-}
 
 export interface Batch {
   runId: string;
@@ -161,48 +145,8 @@ async function saveRows(
   );
 }
 
-/**
- * Holds where the first page of a listing begins, and what it says to be gone, before a document of it is stored.
- * @returns false when another attempt has begun the listing @throws RunEnded
- */
-export async function beginListing(
-  em: EntityManager,
-  { runId, pages, listing, at, end }: Omit<Batch, 'outcomes' | 'end'> & { at: string; end: PageEnd },
-): Promise<boolean> {
-  const { connector, run } = await lockRunning(em, runId);
-  if (run.pages !== pages || run.listing !== listing || run.position != null) {
-    return false;
-  }
-  await markGone(em, connector, run, end);
-  run.position = at;
-  await em.flush();
-  return true;
-}
-
-async function markGone(
-  em: EntityManager,
-  { tenantId, id }: Connector,
-  { listing }: SyncRun,
-  { gone, goneWithParts, supersedes }: PageEnd,
-): Promise<void> {
-  if (gone.length === 0) {
-    return;
-  }
-  const places = [tenantId, id, listing, supersedes, JSON.stringify(gone)];
-  const isOlder = `tenant_id = ${averageUuid} and connector_id = ${averageUuid} and (listing < ? or ?)`;
-  const isNamed = 'in (select jsonb_array_elements_text(?::jsonb))';
-  await em.execute(`update source_documents set is_gone = true where ${isOlder} and ref ${isNamed}`, places);
-  if (goneWithParts) {
-    await em.execute(
-      `update source_documents set is_gone = true
-       where ${isOlder} and left(ref, -strpos(reverse(ref), '/')) ${isNamed}`,
-      places,
-    );
-  }
-}
-
 async function endPage(em: EntityManager, connector: Connector, run: SyncRun, end: PageEnd): Promise<void> {
-  await markGone(em, connector, run, end);
+  await markGone(em, { connector, run }, end);
   run.pages += 1;
   run.position = end.next;
   run.isListed = end.next === null;
