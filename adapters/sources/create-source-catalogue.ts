@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { namingKnownFields } from '#domain/foundation/validation/describe-issue.ts';
+import { fromIssues } from '#domain/foundation/validation/from-issues.ts';
 import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { ProviderDescription, SourceCatalogue } from '#domain/knowledge/connectors/source-providers.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
@@ -97,25 +98,10 @@ function targetOf(
 }
 
 function parseScope(provider: SourceProvider, scopeConfig: unknown): unknown {
-  const parsed = provider.scope.safeParse(scopeConfig);
+  const parsed = provider.scope.safeParse(scopeConfig, { error: namingKnownFields });
   if (parsed.success) {
     return parsed.data;
   }
-  const errors = parsed.error.issues.slice(0, 20).map(({ path, message }) => ({
-    in: 'body' as const,
-    pointer: ['', 'scope_config', ...path]
-      .map((part) => String(part).replaceAll('~', '~0').replaceAll('/', '~1'))
-      .join('/'),
-    code: 'invalid',
-    message,
-  }));
-  const [first] = errors;
-  throw new DomainError(
-    'invalid_request',
-    `${first?.pointer.slice(1) ?? 'scope_config'}: ${first?.message ?? 'is invalid'}.`,
-    {
-      param: 'scope_config',
-      errors,
-    },
-  );
+  const issues = parsed.error.issues.map((issue) => ({ ...issue, path: ['scope_config', ...issue.path] }));
+  throw fromIssues(issues, 'body', { scope_config: scopeConfig });
 }

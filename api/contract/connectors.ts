@@ -15,15 +15,22 @@ import { collectionParams } from './knowledge.ts';
 export const connectorParams = collectionParams.extend({ connector_id: uuid });
 export const syncParams = connectorParams.extend({ sync_id: uuid });
 
-const schedule = z.union([
-  z.strictObject({ type: z.literal('interval'), minutes: range(z.int(), minMinutes, maxMinutes) }),
-  z.strictObject({
-    type: z.literal('cron'),
-    expression: z.string().min(1).max(100).meta({ description: 'Five fields.' }),
-    timezone: z.string().min(1).max(64).meta({ description: 'Of IANA, such as Europe/Berlin.' }),
-  }),
-  z.strictObject({ type: z.literal('manual') }),
-]);
+/** For people who have sent another one. */
+const scheduleForms =
+  'null, {"type":"manual"}, {"type":"interval","minutes":60} or {"type":"cron","expression":"0 6 * * 1-5","timezone":"Europe/Berlin"}';
+
+const schedule = z.union(
+  [
+    z.strictObject({ type: z.literal('interval'), minutes: range(z.int(), minMinutes, maxMinutes) }),
+    z.strictObject({
+      type: z.literal('cron'),
+      expression: z.string().min(1).max(100).meta({ description: 'Five fields.' }),
+      timezone: z.string().min(1).max(64).meta({ description: 'Of IANA, such as Europe/Berlin.' }),
+    }),
+    z.strictObject({ type: z.literal('manual') }),
+  ],
+  { error: `must be ${scheduleForms}` },
+);
 
 const scopeConfig = z.record(z.string(), z.unknown()).meta({
   description: 'As the `scope_schema` of the provider says. Never holds a secret.',

@@ -5,7 +5,7 @@ import { ZodError } from 'zod';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { statusOf, toErrorObject, type ErrorObject } from '../errors.ts';
 import { translate } from '../plugins/error-handling.ts';
-import { fromIssues } from '../plugins/validation-errors.ts';
+import { fromIssues } from '#domain/foundation/validation/from-issues.ts';
 
 /** Envelope of a failed call. `data.error` is the error object of every other operation. */
 export interface CallError {

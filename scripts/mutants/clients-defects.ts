@@ -43,7 +43,7 @@ export const clientsDefects: readonly Defect[] = [
   },
   {
     name: 'a text of the request in the message',
-    file: 'api/plugins/describe-issue.ts',
+    file: 'domain/foundation/validation/describe-issue.ts',
     replace: [['/^[a-z_]{1,20}$/.test(sent)', 'sent.length > 0']],
     test: messages,
     caughtBy: 'repeats no text of the request',

@@ -108,17 +108,15 @@ describe('a connector of a connected tool server', () => {
   });
 
   it.each([
-    [{}],
-    [{ server_id: newId(), url: 'https://tools.example.com/mcp' }],
-    [{ server_id: 'a-slug' }],
-    [{ server_id: null }],
-    [{ server_id: newId(), colour: 'red' }],
-  ])('names exactly one of server and address, in its form: %j', async (scope_config) => {
+    [{}, 'invalid_request', 'scope_config'],
+    [{ server_id: newId(), url: 'https://tools.example.com/mcp' }, 'invalid_request', 'scope_config'],
+    [{ server_id: 'a-slug' }, 'invalid_request', 'scope_config.server_id'],
+    [{ server_id: null }, 'invalid_request', 'scope_config.server_id'],
+    [{ server_id: newId(), colour: 'red' }, 'unknown_parameter', 'scope_config.colour'],
+  ])('names exactly one of server and address, in its form: %j', async (scope_config, code, param) => {
     for (const path of ['', '/check']) {
       const body = { provider_slug: 'mcp', scope_config };
-      expect(await send('POST', connectors() + path, body)).toMatchObject(
-        refusal(422, 'invalid_request', { param: 'scope_config' }),
-      );
+      expect(await send('POST', connectors() + path, body)).toMatchObject(refusal(422, code, { param }));
     }
   });
 

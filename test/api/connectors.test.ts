@@ -7,6 +7,7 @@ import { eventTypesOf } from '../support/event-log.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
 import { MemorySource } from '../support/sources/memory-source.ts';
+import { callProcedure, errorOf } from '../support/procedures.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, type World } from '../support/world.ts';
 
@@ -159,15 +160,20 @@ describe('a connector', () => {
   it.each([
     [{ colour: 'red' }, 'unknown_parameter', 'colour', '/colour'],
     [{ provider_slug: 'carrier-pigeon' }, 'invalid_request', 'provider_slug', '/provider_slug'],
-    [{ scope_config: {} }, 'invalid_request', 'scope_config', '/scope_config/root'],
-    [{ scope_config: { root: 1 } }, 'invalid_request', 'scope_config', '/scope_config/root'],
+    [{ scope_config: {} }, 'invalid_request', 'scope_config.root', '/scope_config/root'],
+    [{ scope_config: { root: 1 } }, 'invalid_request', 'scope_config.root', '/scope_config/root'],
     [
       { scope_config: { root: 'files', path: '../etc' } },
       'invalid_request',
-      'scope_config',
+      'scope_config.path',
       '/scope_config/path',
     ],
-    [{ scope_config: { root: 'files', colour: 'red' } }, 'invalid_request', 'scope_config', '/scope_config'],
+    [
+      { scope_config: { root: 'files', colour: 'red' } },
+      'unknown_parameter',
+      'scope_config.colour',
+      '/scope_config/colour',
+    ],
     [
       { provider_slug: 'memory', scope_config: { name: 'a', note: 'x'.repeat(70_000) } },
       'invalid_request',
@@ -208,6 +214,98 @@ describe('a connector', () => {
       expect(answer.text).not.toContain('secret@');
     }
     expect((await send('GET', '?limit=1')).body.data[0]?.id).toBe(before);
+  });
+
+  it.each<[string, object, string, string]>([
+    ['s3', {}, 'scope_config.endpoint', '`scope_config.endpoint` is missing.'],
+    [
+      's3',
+      { endpoint: 'https://s3.example.com', bucket: 'docs', colour: 'red' },
+      'scope_config.colour',
+      '`scope_config.colour` is not known; known are endpoint, region, bucket, prefix, include, exclude, path_style.',
+    ],
+    [
+      's3',
+      { endpoint: 'https://s3.example.com', bucket: 3 },
+      'scope_config.bucket',
+      '`scope_config.bucket` must be a text; a number was sent.',
+    ],
+    [
+      's3',
+      { endpoint: 's3.example.com', bucket: 'docs' },
+      'scope_config.endpoint',
+      '`scope_config.endpoint` must be an http(s) address without credentials, query or fragment, such as https://www.example.com/path.',
+    ],
+    [
+      'github',
+      { repositories: ['octocat/one', 'two'] },
+      'scope_config.repositories.1',
+      '`scope_config.repositories.1` must be <owner>/<name>, such as octocat/hello-world.',
+    ],
+    [
+      'github',
+      { repositories: ['octocat/one'], kinds: ['wikis'] },
+      'scope_config.kinds.0',
+      '`scope_config.kinds.0` must be one of issues, pull_requests, discussions; wikis was sent.',
+    ],
+    [
+      'imap',
+      { host: 'mail.example.com', port: 70_000 },
+      'scope_config.port',
+      '`scope_config.port` must be at most 65535; 70000 was sent.',
+    ],
+    ['mcp', {}, 'scope_config', '`scope_config` must name either server_id or url.'],
+    [
+      'sharepoint',
+      {},
+      'scope_config.site_url',
+      '`scope_config.site_url` must be given, or drive_ids, but not both.',
+    ],
+  ])(
+    'of %s with the scope %j is refused in words that name the field and what it may be',
+    async (provider_slug, scope_config, param, message) => {
+      const body = { provider_slug, scope_config };
+      const call = { ...body, space_id: here.spaceId, collection_id: collectionId };
+      const said = await Promise.all([
+        ...['', '/check'].map(async (path) => (await send('POST', path, body)).body.error),
+        ...['connectors.create', 'connectors.check'].map(async (path) =>
+          errorOf(
+            await callProcedure(gateway, {
+              procedure: { path, type: 'mutation' },
+              input: call,
+              apiKey: here.apiKey,
+            }),
+          ),
+        ),
+      ]);
+      expect(said.map((error) => [error.param, error.message])).toEqual(said.map(() => [param, message]));
+    },
+  );
+
+  it.each([['daily'], [{ type: 'daily' }], [60], [{ minutes: 60 }]])(
+    'is refused with the schedule %j by the names of all forms',
+    async (sync_schedule) => {
+      const id = await created(folder({ sync_schedule: { type: 'manual' } }));
+      for (const answer of [
+        await send('POST', '', folder({ sync_schedule })),
+        await send('PATCH', `/${id}`, { sync_schedule }),
+      ]) {
+        expect(answer).toMatchObject(refusal(422, 'invalid_request', { param: 'sync_schedule' }));
+        for (const form of ['null', 'manual', 'interval', 'cron']) {
+          expect(answer.body.error.message).toContain(form);
+        }
+      }
+    },
+  );
+
+  it('says what is wrong with a part of the form that is meant', async () => {
+    const answer = await send('POST', '', folder({ sync_schedule: { type: 'interval' } }));
+    expect(answer).toMatchObject(
+      refusal(422, 'invalid_request', {
+        param: 'sync_schedule.minutes',
+        message: '`sync_schedule.minutes` is missing.',
+      }),
+    );
   });
 
   it('takes a credential of its space for the origin of its source, and no other', async () => {
@@ -258,6 +356,23 @@ describe('a connector', () => {
 });
 
 describe('a change of a connector', () => {
+  it('names the field of a scope that is not right', async () => {
+    const id = await created();
+    const changed = (scope_config: object) => send('PATCH', `/${id}`, { scope_config });
+    expect(await changed({ root: 1 })).toMatchObject(
+      refusal(422, 'invalid_request', {
+        param: 'scope_config.root',
+        message: '`scope_config.root` must be a text; a number was sent.',
+      }),
+    );
+    expect(await changed({ root: 'files', colour: 1 })).toMatchObject(
+      refusal(422, 'unknown_parameter', {
+        param: 'scope_config.colour',
+        message: '`scope_config.colour` is not known; known are root, path, include, exclude.',
+      }),
+    );
+  });
+
   it('pauses it with its queued run, and resumes it after a check of its source', async () => {
     const { id, source } = await scripted();
     expect((await send('PATCH', `/${id}`, { status: 'paused' })).body.data).toMatchObject({

@@ -21,8 +21,8 @@ const maxScope = 65_536;
 
 /**
  * The scope in its normal form, with a credential, or a tool server, that may be used for it.
- * @throws `invalid_request` naming `provider_slug`, places in `scope_config`, `credential_id` or `client_credential_id`,
- *   `missing_permission` for a tool server
+ * @throws `invalid_request` naming `provider_slug`, a field of `scope_config`, `credential_id` or
+ *   `client_credential_id`, `unknown_parameter` for a field of `scope_config`, `missing_permission` for a tool server
  */
 export async function requireSource(
   ctx: Context,

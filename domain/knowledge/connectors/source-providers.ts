@@ -58,7 +58,7 @@ export interface SourceCatalogue {
   find(slug: string): ProviderDescription | null;
   /**
    * The scope in its normal form, defaults included.
-   * @throws `invalid_request` with pointers below `/scope_config`
+   * @throws `invalid_request` or `unknown_parameter`, naming the field below `scope_config`
    */
   parseScope(slug: string, scopeConfig: unknown): unknown;
   /** Id of the connected tool server that the scope names in place of an address; null: it names none. */

@@ -2,7 +2,7 @@ import type { Multipart } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { uploadDocumentFields } from '#api/contract/knowledge.ts';
 import { withIdleLimit } from '#api/plugins/arrival.ts';
-import { fromIssues } from '#api/plugins/validation-errors.ts';
+import { fromIssues } from '#domain/foundation/validation/from-issues.ts';
 import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
 import type { FileDescription } from '#domain/knowledge/collections/upload-content.ts';
 import type { UploadedFile } from './receive-file.ts';

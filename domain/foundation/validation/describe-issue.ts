@@ -1,4 +1,7 @@
-/** A problem as the schema library reports it. */
+import { z } from 'zod';
+import { own } from '../kernel/own.ts';
+
+/** What the schema library reports of one problem, without its place. */
 export interface SchemaIssue {
   code: string;
   message?: string | undefined;
@@ -22,6 +25,23 @@ const kinds = new Map([
 ]);
 
 const maxValues = 16;
+const unknownField = 'is not known';
+
+/** Formats of the schema library. A pattern of our own has its form in its message. */
+const forms: Readonly<Record<string, string>> = {
+  uuid: 'must be a UUID',
+  guid: 'must be a UUID',
+  datetime: 'must be a time with its offset from UTC, such as 2026-11-01T00:00:00Z',
+  date: 'must be a day such as 2026-11-01',
+  email: 'must be an e-mail address such as ada@example.com',
+  url: 'must be an address such as https://www.example.com/path',
+};
+
+/** For `safeParse` of a form that is not in the description of the API: an unknown field is refused with the known ones. */
+export const namingKnownFields: z.core.$ZodErrorMap = ({ code, inst }) =>
+  code === 'unrecognized_keys' && inst instanceof z.ZodObject
+    ? `${unknownField}; known are ${Object.keys(inst.shape).join(', ')}`
+    : undefined;
 
 /**
  * Describes the expected value and, where it is safe, the received one: numbers, kinds and lengths, and a plain word
@@ -29,12 +49,12 @@ const maxValues = 16;
  */
 export function describeIssue(issue: SchemaIssue, sent: unknown): string {
   const { code, message = '', origin, minimum, maximum, expected, values, format } = issue;
-  if (message.startsWith('must be ') || code === 'custom') {
+  if (message.startsWith('must ') || code === 'custom') {
     return `${message.startsWith('Invalid') ? 'is not valid' : message}${sentNumber(sent)}`;
   }
   switch (code) {
     case 'unrecognized_keys':
-      return 'is not known';
+      return message.startsWith(unknownField) ? message : unknownField;
     case 'invalid_type':
       return wrongKind(message, String(expected));
     case 'invalid_value':
@@ -44,13 +64,16 @@ export function describeIssue(issue: SchemaIssue, sent: unknown): string {
     case 'too_small':
       return `must ${amount(origin, `at least ${String(minimum)}`)}${sentAmount(origin, sent)}`;
     case 'invalid_format':
-      return format === 'uuid' ? 'must be a UUID' : 'is not of its form';
+      return own(forms, String(format)) ?? 'is not valid';
     case 'invalid_union':
       return 'is of none of the forms that are known';
     default:
       return 'is not valid';
   }
 }
+
+/** The kind of value that is wanted, in words. */
+export const kindOf = ({ expected }: SchemaIssue): string | undefined => kinds.get(String(expected));
 
 function wrongKind(message: string, expected: string): string {
   const [, received = ''] = /received ([a-z]+)$/i.exec(message) ?? [];
