@@ -3,13 +3,12 @@ import { permissions } from '#domain/foundation/access/permissions.ts';
 import { continuations, inputModalities, providerKinds } from '#domain/capabilities/models/model-gateway.ts';
 import { openAiTools } from '#domain/workspace/spaces/openai-tools.ts';
 import { pendingStates } from '#domain/operations/workflows/workflow-reader.ts';
-import { data, page, timestamp, uuid } from './common.ts';
+import { cost, data, page, timestamp, uuid } from './common.ts';
 import { responseRecord } from './responses.ts';
 
 /** Outputs of the procedures, beyond the records that they share with the routes. */
 
 const count = z.int().min(0);
-const usd = z.string().regex(/^\d+\.\d{6}$/);
 
 export const tenantRecord = z
   .strictObject({
@@ -95,7 +94,7 @@ export const mintedApiKey = data(
   z.strictObject({ id: uuid, key_id: z.string(), api_key: z.string().nullable() }),
 );
 
-const price = z.strictObject({ input: usd, cached_input: usd, output: usd });
+const price = z.strictObject({ input: cost, cached_input: cost, output: cost });
 export const modelRecord = z.strictObject({
   id: uuid,
   alias: z.string(),
@@ -168,7 +167,7 @@ const usageEntry = z.strictObject({
   cached_input_tokens: count,
   output_tokens: count,
   reasoning_tokens: count,
-  cost_usd: usd,
+  cost_usd: cost,
   settled: z.boolean(),
   estimated: z.boolean(),
 });

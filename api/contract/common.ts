@@ -3,9 +3,15 @@ import { z } from 'zod';
 /** Shapes that all operations share. Wire shapes are defined in this folder only. */
 
 /** In lower case, since ids are compared as text. */
-export const uuid = z.uuid().toLowerCase();
+export const uuid = z
+  .uuid()
+  .toLowerCase()
+  .meta({ examples: ['01a1fe56-c459-7491-a31d-093e3c1f9c54'] });
 
-export const timestamp = z.iso.datetime();
+export const timestamp = z.iso.datetime().meta({ examples: ['2026-11-27T08:30:00.000Z'] });
+
+/** At UTC. */
+export const day = z.iso.date().meta({ description: 'At UTC.', examples: ['2026-11-27'] });
 
 /**
  * With an offset of up to 15:59, in the years 1 to 9999 at UTC, which PostgreSQL supports. Fractions beyond
@@ -14,7 +20,8 @@ export const timestamp = z.iso.datetime();
 export const moment = z.iso
   .datetime({ offset: true })
   .max(40)
-  .refine(isStorable, 'must have an offset up to 15:59 and a year from 1 to 9999');
+  .refine(isStorable, 'must have an offset up to 15:59 and a year from 1 to 9999')
+  .meta({ examples: ['2026-11-01T00:00:00Z'] });
 
 function isStorable(text: string): boolean {
   const year = new Date(text).getUTCFullYear();
@@ -64,7 +71,37 @@ export function range(schema: z.ZodNumber, minLength: number, upperBound: number
 }
 
 /** 1 to 255 visible ASCII characters. */
-export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/);
+export const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters, such as a UUID');
+
+/** An amount of money of a request, in US dollars. */
+export const usd = z
+  .string()
+  .regex(/^\d{1,6}(\.\d{1,6})?$/, 'must be a text of at most 6 digits, and 6 behind a point, such as "2.50"')
+  .meta({ examples: ['2.50'] });
+
+/** What something has cost, in US dollars. */
+export const cost = z
+  .string()
+  .regex(/^\d+\.\d{6}$/)
+  .meta({ examples: ['0.004250'] });
+
+/** Of a function of the caller, or of a schema. */
+export const functionName = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z, a-z, 0-9, _ -, such as get_weather')
+  .meta({ examples: ['get_weather'] });
+
+/** A slug of at most so many characters, with an example. */
+export const slug = (pattern: RegExp, maxLength: number, example: string) =>
+  z
+    .string()
+    .regex(
+      pattern,
+      `must be 1 to ${maxLength} lower-case letters, digits and inner hyphens, such as ${example}`,
+    )
+    .meta({ examples: [example] });
 
 const errorType = z.enum([
   'invalid_request_error',

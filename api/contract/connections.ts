@@ -27,8 +27,11 @@ export const initiated = data(
 export const completeBody = z.strictObject({
   handle: z
     .string()
-    .regex(/^mh\.[\w-]{43}$/)
-    .meta({ description: 'Of the address at which the popup ended; good once, for a minute.' }),
+    .regex(/^mh\.[\w-]{43}$/, 'must be the handle that the popup gave, such as mh.… with 43 characters')
+    .meta({
+      description: 'Of the address at which the popup ended; good once, for a minute.',
+      examples: [`mh.${'x'.repeat(43)}`],
+    }),
 });
 
 const secret = z.string().min(1).max(200);
@@ -43,7 +46,11 @@ export const startForm = z.strictObject({
 });
 
 /** Of `issuerKey`. */
-export const issuerParams = z.strictObject({ issuer: z.string().regex(/^[\w-]{22}$/) });
+export const issuerParams = z.strictObject({
+  issuer: z
+    .string()
+    .regex(/^[\w-]{22}$/, 'must be 22 characters, such as in the addresses that the platform gives'),
+});
 
 const short = z.string().max(4_096).optional();
 

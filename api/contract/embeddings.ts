@@ -3,7 +3,7 @@ import {
   embeddingProviders,
   type EmbeddingProvider,
 } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
-import { data, page, pageQuery, queryInteger, timestamp, uuid } from './common.ts';
+import { data, day, page, pageQuery, queryInteger, timestamp, uuid } from './common.ts';
 
 const price = z.string().max(20).meta({
   description: 'Dollars per million tokens, as a decimal such as "0.02"; at most six fraction digits.',
@@ -103,7 +103,7 @@ export const embeddingUsageQuery = z.strictObject({
 });
 export const embeddingUsageRecord = z
   .strictObject({
-    day: z.iso.date().meta({ description: 'At UTC.' }),
+    day,
     model: z.strictObject({ id: uuid, alias: z.string() }),
     texts: z.int().meta({ description: 'Passages, questions, and texts that calibrate a model.' }),
     tokens: z.int(),

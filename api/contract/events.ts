@@ -6,15 +6,20 @@ import { data, moment, page, pageMeta, pageQuery, timestamp, uuid } from './comm
 export const resourceId = z
   .string()
   .max(100)
-  .regex(/^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[a-z]{2,10}_[0-9a-z]{8,80})$/)
+  .regex(
+    /^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[a-z]{2,10}_[0-9a-z]{8,80})$/,
+    'must be a UUID, or an id with its prefix such as resp_0123456789abcdef',
+  )
   .toLowerCase();
+
+const momentForm = 'A time, such as 2026-11-01T00:00:00Z.';
 
 const filters = {
   category: z.enum(eventCategories).optional(),
   resource_type: z.enum(resourceTypes).optional(),
   resource_id: resourceId.optional(),
-  from_date: moment.optional().meta({ description: 'Inclusive.' }),
-  to_date: moment.optional().meta({ description: 'Inclusive.' }),
+  from_date: moment.optional().meta({ description: `Inclusive. ${momentForm}` }),
+  to_date: moment.optional().meta({ description: `Inclusive. ${momentForm}` }),
 };
 
 export const listEventsQuery = z.strictObject({ ...pageQuery, ...filters });

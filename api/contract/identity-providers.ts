@@ -4,7 +4,7 @@ import {
   providerSlug,
   signingAlgs,
 } from '#domain/identity/identity-providers/provider-settings.ts';
-import { data, page, timestamp, uuid } from './common.ts';
+import { data, page, slug, timestamp, uuid } from './common.ts';
 
 export const providerParams = z.strictObject({ identity_provider_id: uuid });
 
@@ -33,7 +33,7 @@ const settings = {
 };
 
 export const createProviderBody = z.strictObject({
-  slug: z.string().regex(providerSlug),
+  slug: slug(providerSlug, 63, 'company-login'),
   issuer: url.meta({ description: 'Exactly as its ID tokens say it.' }),
   display_name: settings.display_name,
   client_id: settings.client_id,

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { permissions } from '#domain/foundation/access/permissions.ts';
-import { data, idempotencyKey, page, pageQuery, timestamp, uuid } from './common.ts';
+import { data, idempotencyKey, page, pageQuery, slug, timestamp, uuid } from './common.ts';
 
 /** Roles, principals, keys and tenants: inputs of their routes and procedures, and the records of roles. */
 
 export const name = z.string().trim().min(1).max(200);
 export const description = z.string().max(2_000).nullable();
-const address = z.email().max(320);
+const address = z
+  .email()
+  .max(320)
+  .meta({ examples: ['ada@example.com'] });
 const permissionNames = z.array(z.enum(permissions)).max(permissions.length);
 
 export const listQuery = z.strictObject(pageQuery);
@@ -21,8 +24,14 @@ export const tenantParams = z.strictObject({ tenant_id: uuid });
 export const createRoleBody = z.strictObject({
   key: z
     .string()
-    .regex(/^[a-z][a-z0-9_]{1,62}$/)
-    .meta({ description: 'Unique in the tenant; the keys of built-in roles are taken.' }),
+    .regex(
+      /^[a-z][a-z0-9_]{1,62}$/,
+      'must be 2 to 63 of a-z, 0-9, _, a letter first, such as content_reviewer',
+    )
+    .meta({
+      description: 'Unique in the tenant; the keys of built-in roles are taken.',
+      examples: ['content_reviewer'],
+    }),
   name,
   description: description.optional(),
 });
@@ -48,7 +57,7 @@ export const createApiKeyBody = z.strictObject({
 });
 
 export const createTenantBody = z.strictObject({
-  slug: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/),
+  slug: slug(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 63, 'example-org'),
   name,
 });
 export const updateTenantBody = z.strictObject({ name });

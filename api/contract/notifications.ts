@@ -18,8 +18,10 @@ export const notificationRecord = z
     title: z.string(),
     body: z.string().nullable(),
     category: eventCategory,
-    resource_type: z.string().nullable(),
-    resource_id: z.string().nullable(),
+    resource_type: z.string().nullable().meta({ description: 'What it is about, such as `connector`.' }),
+    resource_id: z.string().nullable().meta({
+      description: 'Its id; `body` names the space and collection that its path needs.',
+    }),
     read_at: timestamp.nullable().meta({ description: 'Null means unread.' }),
     created_at: timestamp,
   })

@@ -22,7 +22,7 @@ import {
   updateConnectorBody,
 } from './connectors.ts';
 import { createCollectionBody, updateCollectionBody, uploadDocumentBody } from './knowledge.ts';
-import { moment, uuid } from './common.ts';
+import { moment, usd, uuid } from './common.ts';
 import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './tools.ts';
 import { eventCategory } from './notifications.ts';
@@ -168,7 +168,6 @@ export const editDraftInput = versionInput.extend(editDraftBody.shape);
 
 export const setObservabilityInput = spaceInput.extend(setObservabilityBody.shape);
 
-const usd = z.string().regex(/^\d{1,6}(\.\d{1,6})?$/);
 const price = z.strictObject({ input: usd, cached_input: usd.nullish(), output: usd });
 const modelSettings = {
   base_url: z.string().max(500).nullish(),

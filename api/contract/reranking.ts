@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { rerankingProviders, scoreScales } from '#domain/knowledge/reranking/reranking-model.entity.ts';
-import { data, page, timestamp, uuid } from './common.ts';
+import { data, day, page, timestamp, uuid } from './common.ts';
 
 const decimal = z.string().max(20);
 const price = decimal.meta({
@@ -85,7 +85,7 @@ export const changeSpaceRerankingBody = z.strictObject({
 
 export const rerankingUsageRecord = z
   .strictObject({
-    day: z.iso.date().meta({ description: 'At UTC.' }),
+    day,
     model: z.strictObject({ id: uuid, alias: z.string() }),
     searches: z.int().meta({ description: 'As the vendor bills them; requests where it bills none.' }),
     passages: z.int(),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { responseStatuses } from '#domain/responses/record/response-status.ts';
 import {
+  cost,
   data,
+  functionName,
   idempotencyKey,
   page,
   pageQuery,
@@ -10,6 +12,7 @@ import {
   range,
   spaceParams,
   timestamp,
+  usd,
   uuid,
 } from './common.ts';
 import { inputItem, outputItem } from './items.ts';
@@ -102,7 +105,7 @@ export const textFormat = z.union([
   z.strictObject({ type: z.enum(['text', 'json_object']) }),
   z.strictObject({
     type: z.literal('json_schema'),
-    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+    name: functionName,
     schema: z.record(z.string(), z.unknown()),
     strict: z.boolean().optional(),
   }),
@@ -121,10 +124,7 @@ export const platformOptions = z.strictObject({
   truncation: z.enum(['disabled']).nullish(),
   max_iterations: range(z.int(), 1, 50).nullish(),
   max_tool_calls: range(z.int(), 1, 256).nullish(),
-  max_cost_usd: z
-    .string()
-    .regex(/^\d{1,6}(\.\d{1,6})?$/)
-    .nullish(),
+  max_cost_usd: usd.nullish(),
   timeout_seconds: range(z.int(), 1, 3_600).nullish(),
   on_busy: z.enum(['reject', 'enqueue', 'cancel_previous']).nullish(),
   on_generation_loss: z.enum(['continue', 'restart', 'fail']).nullish(),
@@ -250,7 +250,7 @@ export const responseRecord = z
       cached_input_tokens: z.int().optional(),
       output_tokens: z.int(),
       reasoning_tokens: z.int(),
-      cost_usd: z.string().regex(/^\d+\.\d{6}$/),
+      cost_usd: cost,
     }),
     platform: z.strictObject({
       tracing_trace_id: z.string().nullable(),

@@ -3,9 +3,9 @@ import { data, idempotencyKey, timestamp, uuid } from './common.ts';
 
 const providerId = z
   .string()
-  .regex(/^[A-Za-z0-9-]{1,64}$/)
+  .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the id or the slug of an identity provider, such as company-login')
   .toLowerCase()
-  .meta({ description: 'Id or slug of the identity provider.' });
+  .meta({ description: 'Id or slug of the identity provider.', examples: ['company-login'] });
 
 export const loginParams = z.strictObject({ provider_id: providerId });
 
@@ -61,15 +61,15 @@ export const sessionBody = z
     }),
   })
   .refine(({ id_token, handle }) => (id_token === undefined) !== (handle === undefined), {
-    message: 'exactly one of id_token and handle',
+    message: 'must be given, or handle, but not both',
     path: ['id_token'],
   })
   .refine(({ id_token, provider_id }) => id_token === undefined || provider_id !== undefined, {
-    message: 'is required with id_token',
+    message: 'must be given with id_token',
     path: ['provider_id'],
   })
   .refine(({ handle, access_token }) => handle === undefined || access_token === undefined, {
-    message: 'only with id_token',
+    message: 'must be given with id_token only',
     path: ['access_token'],
   });
 

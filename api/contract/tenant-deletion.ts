@@ -6,7 +6,9 @@ import { data, queryInteger, timestamp, uuid } from './common.ts';
 export const deletionParams = z.strictObject({ deletion_id: uuid });
 
 /** A code of the caller's own; well-known ones are in `docs/api.md`. */
-export const reasonCode = z.string().regex(/^[a-z0-9_.-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, _ . -');
+export const reasonCode = z
+  .string()
+  .regex(/^[a-z0-9_.-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, _ . -, such as contract_ended');
 
 export const maxGraceSeconds = 31_536_000;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { functionName } from './common.ts';
 
 /** Tool settings of a request for a response. */
 
@@ -20,7 +21,7 @@ const named = z.strictObject({ tool_names: toolNames.optional() });
 export const offeredTools = [
   z.strictObject({
     type: z.literal('function'),
-    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+    name: functionName,
     description: z.string().max(16_384).nullish(),
     parameters: z.record(z.string(), z.unknown()).nullish(),
     strict: z.boolean().nullish(),

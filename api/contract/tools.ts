@@ -6,7 +6,7 @@ import {
   toolStates,
 } from '#domain/capabilities/tools/server-status.ts';
 import { slugPattern } from '#domain/capabilities/tools/tool-names.ts';
-import { data, page, spaceParams, timestamp, uuid } from './common.ts';
+import { data, page, slug, spaceParams, timestamp, uuid } from './common.ts';
 
 export const serverParams = spaceParams.extend({ server_id: uuid });
 
@@ -46,7 +46,9 @@ const requireApproval = z
   .meta({ description: 'Whether each call waits for consent; null: when the tool announces destruction.' });
 
 export const registerServerBody = z.strictObject({
-  slug: z.string().regex(slugPattern).meta({ description: 'Part of every tool name: mcp__<slug>__<tool>.' }),
+  slug: slug(slugPattern, 24, 'team-wiki').meta({
+    description: 'Part of every tool name: mcp__<slug>__<tool>.',
+  }),
   display_name: displayName,
   transport_type: z
     .string()
@@ -58,10 +60,17 @@ export const registerServerBody = z.strictObject({
   icon_url: iconUrl,
   auth: z
     .strictObject({
-      credential_ref: z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/),
+      credential_ref: z
+        .string()
+        .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be the name of a variable in capitals, such as WIKI_TOKEN')
+        .meta({ examples: ['WIKI_TOKEN'] }),
       header: z
         .string()
-        .regex(/^(authorization|x-[a-z0-9-]{1,60})$/i)
+        .regex(
+          /^(authorization|x-[a-z0-9-]{1,60})$/i,
+          'must be Authorization, or begin with x-, such as X-Api-Key',
+        )
+        .meta({ examples: ['authorization'] })
         .optional(),
     })
     .nullable()
@@ -83,9 +92,12 @@ export const updateServerBody = z.strictObject({
           name: toolName,
           schema_hash: z
             .string()
-            .regex(/^[0-9a-f]{64}$/)
+            .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits, such as the schema_hash of the tool')
             .optional()
-            .meta({ description: 'Of the definition that is approved, as discovered_tools shows it.' }),
+            .meta({
+              description: 'Of the definition that is approved, as discovered_tools shows it.',
+              examples: ['0f'.repeat(32)],
+            }),
           require_approval: requireApproval,
         }),
       ]),

@@ -68,7 +68,10 @@ export const projectMemberPage = page(projectMemberRecord);
 
 export const inviteParams = spaceParams.extend({ invite_id: uuid });
 export const createInviteBody = z.strictObject({
-  email: z.email().max(320),
+  email: z
+    .email()
+    .max(320)
+    .meta({ examples: ['ada@example.com'] }),
   role_id: uuid.optional().meta({ description: '`space_member` when left out.' }),
 });
 export const listInvitesQuery = z.strictObject({

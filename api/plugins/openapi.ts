@@ -4,8 +4,10 @@ import { createJsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/t
 import type { FastifyInstance } from 'fastify';
 import type { ZodType } from 'zod';
 import { own } from '#domain/foundation/kernel/own.ts';
+import { softwareVersion } from '#domain/foundation/kernel/software-version.ts';
 import { problemBody } from '../contract/common.ts';
 
+const title = 'Platform API';
 const servers = [{ url: '/api' }, { url: '/api-proxy', description: 'Legacy prefix.' }];
 
 /**
@@ -17,8 +19,8 @@ export async function describeApi(scope: FastifyInstance, prefix: string): Promi
     openapi: {
       openapi: '3.1.0',
       info: {
-        title: 'Platform API',
-        version: '2026.11.21',
+        title,
+        version: softwareVersion,
         description: 'Governed use of language models over an organisation’s knowledge and tools.',
       },
       servers: servers.toSorted((a, b) => Number(b.url === prefix) - Number(a.url === prefix)),
@@ -31,7 +33,8 @@ export async function describeApi(scope: FastifyInstance, prefix: string): Promi
       security: [{ apiKey: [] }, { bearer: [] }],
     },
     transform: (route) => {
-      const { schema: plain, url } = transform(route);
+      const { schema: described, url } = transform(route);
+      const plain = described === undefined ? described : withoutExamples(described);
       const { streams = false, sendsFile = [], takesFile, refusesInPages = false } = route.route.config ?? {};
       const body = (form: ZodType) => transform({ ...route, schema: { body: form } }).schema?.body;
       const schema =
@@ -60,6 +63,7 @@ export async function describeApi(scope: FastifyInstance, prefix: string): Promi
       routePrefix: '/docs',
       logLevel: 'silent',
       staticCSP: pagePolicy,
+      theme: { title },
       uiConfig: { deepLinking: true, defaultModelsExpandDepth: 0 },
     });
   });
@@ -86,6 +90,19 @@ const pagePolicy = {
 };
 
 const problemRef = `#/components/schemas/${problemBody.meta()?.id}`;
+
+/** The page fills in the examples of parameters, and a filter that nobody has chosen would hide what is there. */
+function withoutExamples(schema: NonNullable<Described>): NonNullable<Described> {
+  const bare = (place: unknown): unknown =>
+    JSON.parse(JSON.stringify(place, (name, value: unknown) => (name === 'examples' ? undefined : value)));
+  const { params, querystring, headers } = schema;
+  return {
+    ...schema,
+    ...(params === undefined ? {} : { params: bare(params) }),
+    ...(querystring === undefined ? {} : { querystring: bare(querystring) }),
+    ...(headers === undefined ? {} : { headers: bare(headers) }),
+  };
+}
 
 type Described = ReturnType<ReturnType<typeof createJsonSchemaTransform>>['schema'];
 

@@ -50,6 +50,49 @@ it.each(['/api', '/api-proxy'])('%s/openapi.json describes the same operations',
   expect(document.servers[0]!.url).toBe(prefix);
 });
 
+it('the page has the title of the API', async () => {
+  const page = await (await ask('/api/docs/', 'text/html')).text();
+  expect(page).toContain('<title>Platform API</title>');
+});
+
+it('texts of a form have an example of it, which the page shows', async () => {
+  const document = await (await ask('/api/openapi.json', '*/*')).json();
+  const bare = textsOfAForm(document).filter(
+    ({ pattern, format, examples: [example] = [] }) =>
+      example === undefined ||
+      (pattern !== undefined && !new RegExp(pattern).test(example)) ||
+      (format === 'date-time' && !example.startsWith('2026-11-')),
+  );
+  expect(bare).toEqual([]);
+});
+
+it('no parameter has an example, which the page would send as if it were chosen', async () => {
+  const document = await (await ask('/api/openapi.json', '*/*')).json();
+  const { paths } = document as { paths: Record<string, Record<string, { parameters?: object[] }>> };
+  const parameters = Object.values(paths).flatMap((path) =>
+    Object.values(path).flatMap((operation) => operation.parameters ?? []),
+  );
+  expect(parameters.length).toBeGreaterThan(100);
+  expect(parameters.filter((each) => JSON.stringify(each).includes('"example'))).toEqual([]);
+});
+
+interface Text {
+  format?: string;
+  pattern?: string;
+  examples?: string[];
+}
+
+/** Every text of bodies whose value a page would otherwise make up from its pattern. */
+function textsOfAForm(part: unknown): Text[] {
+  if (typeof part !== 'object' || part === null) {
+    return [];
+  }
+  const { type, format, pattern } = part as { type?: unknown; format?: unknown; pattern?: unknown };
+  const isText = type === 'string' && (typeof pattern === 'string' || format === 'date-time');
+  const parts = Object.entries(part).filter(([name]) => name !== 'parameters');
+  return [...(isText ? [part as Text] : []), ...parts.flatMap(([, each]) => textsOfAForm(each))];
+}
+
 it.each(['/api', '/api-proxy'])('%s/openapi.json is serialised once for all callers', async (prefix) => {
   await (await ask(`${prefix}/openapi.json`, '*/*')).text();
   const written = vi.spyOn(JSON, 'stringify');

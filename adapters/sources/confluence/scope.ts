@@ -7,7 +7,7 @@ export const confluenceScope = z.strictObject({
     'Address of Confluence Cloud, such as https://example.atlassian.net/wiki, or https://api.atlassian.com/ex/confluence/<cloud id>/wiki for tokens with scopes.',
   ),
   spaces: z
-    .array(z.string().regex(/^~?[A-Za-z0-9._:-]{1,255}$/, 'must be the key of a space'))
+    .array(z.string().regex(/^~?[A-Za-z0-9._:-]{1,255}$/, 'must be the key of a space, such as DOCS'))
     .max(100)
     .default([])
     .describe('Keys of the spaces that are read. Empty: every space that the credential can see.'),

@@ -14,7 +14,7 @@ export const gitScope = z.strictObject({
     .string()
     .min(1)
     .max(200)
-    .regex(branchForm, 'must be the name of a branch')
+    .regex(branchForm, 'must be the name of a branch, such as main')
     .nullable()
     .default(null)
     .describe('Branch, such as main; null: the default branch of the repository.'),

@@ -8,7 +8,12 @@ export const githubScope = z.strictObject({
   ).default('https://api.github.com'),
   repositories: z
     .array(
-      z.string().regex(/^[A-Za-z0-9-]{1,39}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/, 'must be <owner>/<name>'),
+      z
+        .string()
+        .regex(
+          /^[A-Za-z0-9-]{1,39}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/,
+          'must be <owner>/<name>, such as octocat/hello-world',
+        ),
     )
     .min(1)
     .max(20)

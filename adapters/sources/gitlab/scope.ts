@@ -12,7 +12,7 @@ export const gitlabScope = z.strictObject({
     .max(500)
     .regex(
       /^(?:[1-9]\d{0,14}|(?!\.{1,2}\/)[\w.][\w.-]{0,254}(?:\/(?!\.{1,2}(?:\/|$))[\w.][\w.-]{0,254}){1,20})$/,
-      'must be <group>/<project>, or the number of a project',
+      'must be <group>/<project>, such as team/handbook, or the number of a project',
     )
     .describe('The project: its path with all groups, or its number.'),
   kinds: z

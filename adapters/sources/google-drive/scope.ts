@@ -11,7 +11,10 @@ export const googleDriveScope = z
     api_url: webUrl('Address of the interface, version 3.').default('https://www.googleapis.com/drive/v3'),
     shared_drive_id: z
       .string()
-      .regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be the id of a shared drive')
+      .regex(
+        /^[A-Za-z0-9_-]{1,100}$/,
+        'must be the id of a shared drive, such as in https://drive.google.com/drive/folders/<id>',
+      )
       .optional()
       .describe(
         'Only this shared drive. Without it: what the account owns, and what is shared with it; no shared drive of which it is a member.',

@@ -9,7 +9,9 @@ export const jiraScope = z
       'Address of Jira Cloud, such as https://example.atlassian.net, or https://api.atlassian.com/ex/jira/<cloud id> for tokens with scopes.',
     ),
     projects: z
-      .array(z.string().regex(/^[A-Z][A-Z0-9_]{0,254}$/, 'must be the key of a project'))
+      .array(
+        z.string().regex(/^[A-Z][A-Z0-9_]{0,254}$/, 'must be the key of a project in capitals, such as HELP'),
+      )
       .max(100)
       .default([])
       .describe('Keys of the projects that are read. Empty: those of the filter.'),

@@ -10,7 +10,7 @@ export const notionScope = z.strictObject({
         .string()
         .regex(
           /^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$/,
-          'must be the id of a page, a database or a data source: 32 hexadecimal digits, with hyphens or without',
+          'must be 32 hexadecimal digits with hyphens or without, such as at the end of the address of a page',
         ),
     )
     .max(50)

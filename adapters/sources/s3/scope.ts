@@ -8,12 +8,15 @@ export const s3Scope = z.strictObject({
   ),
   region: z
     .string()
-    .regex(/^[a-z0-9-]{1,64}$/, 'must be a region such as eu-central-1')
+    .regex(/^[a-z0-9-]{1,64}$/, 'must be a region, such as eu-central-1')
     .default('us-east-1')
     .describe('Region that requests are signed for; servers of one region mostly accept us-east-1.'),
   bucket: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'must be the name of a bucket')
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/,
+      'must be the name of a bucket: 3 to 63 of A-Z, a-z, 0-9, . _ -, such as handbook',
+    )
     .describe('Bucket whose objects are documents.'),
   prefix: z
     .string()

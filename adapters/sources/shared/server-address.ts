@@ -6,7 +6,7 @@ export const hostField = z
   .toLowerCase()
   .regex(
     /^[a-z0-9._-]{1,253}$|^\[[0-9a-f:.]{2,45}\]$/,
-    'must be a host name, or an address (IPv6 in brackets)',
+    'must be a host name, such as db.example.org, or an address (IPv6 in brackets)',
   )
   .describe('Name or address of the server, such as db.example.org.');
 
@@ -16,7 +16,10 @@ export const portField = (usual: number) =>
 export const certificateField = z
   .string()
   .max(20_000)
-  .refine((text) => /^\s*-----BEGIN CERTIFICATE-----\n/.test(text), 'must be certificates in the form PEM')
+  .refine(
+    (text) => /^\s*-----BEGIN CERTIFICATE-----\n/.test(text),
+    'must be certificates in the form PEM, beginning with -----BEGIN CERTIFICATE-----',
+  )
   .nullable()
   .default(null)
   .describe(

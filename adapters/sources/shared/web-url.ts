@@ -5,7 +5,10 @@ export const webUrl = (description: string) =>
   z
     .string()
     .max(1_000)
-    .refine(isPlainWebUrl, 'must be an http(s) address without credentials, query or fragment')
+    .refine(
+      isPlainWebUrl,
+      'must be an http(s) address without credentials, query or fragment, such as https://www.example.com/path',
+    )
     .describe(description);
 
 function isPlainWebUrl(text: string): boolean {

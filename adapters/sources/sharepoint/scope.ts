@@ -15,7 +15,14 @@ export const sharepointScope = z
       'Address of a site, such as https://contoso.sharepoint.com/sites/handbook, or of the OneDrive of a person, such as https://contoso-my.sharepoint.com/personal/anna_contoso_com. In place of drive_ids.',
     ).optional(),
     drive_ids: z
-      .array(z.string().regex(/^[A-Za-z0-9!_-]{1,200}$/, 'must be the id of a drive of Microsoft Graph'))
+      .array(
+        z
+          .string()
+          .regex(
+            /^[A-Za-z0-9!_-]{1,200}$/,
+            'must be the id of a drive of Microsoft Graph, such as b!… of /sites/<id>/drives',
+          ),
+      )
       .max(maxLibraries)
       .default([])
       .describe('Ids of the drives that are read, in place of site_url.'),
@@ -30,7 +37,10 @@ export const sharepointScope = z
     exclude: patternList('Patterns of paths below a library that are left out, such as Drafts/.'),
     tenant: z
       .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/, 'must be the id of a tenant, or a domain of it')
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/,
+        'must be the id of a tenant, or a domain of it, such as contoso.onmicrosoft.com',
+      )
       .default('organizations')
       .describe(
         'Tenant of Microsoft Entra ID in which an account is connected; not used with a credential. Apps for accounts of one tenant need its id.',

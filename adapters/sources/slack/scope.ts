@@ -5,7 +5,7 @@ import { webUrl } from '../shared/web-url.ts';
 export const slackScope = z.strictObject({
   api_url: webUrl('Address of the interface.').default('https://slack.com/api'),
   channels: z
-    .array(z.string().regex(/^[CG][A-Z0-9]{2,20}$/, 'must be the id of a channel'))
+    .array(z.string().regex(/^[CG][A-Z0-9]{2,20}$/, 'must be the id of a channel, such as C0123ABCDEF'))
     .max(100)
     .default([])
     .describe(

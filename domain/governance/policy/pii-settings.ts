@@ -17,7 +17,12 @@ export const piiSettings = z.strictObject({
     .default([...piiKinds]),
   /** Slugs of the tool servers whose calls include the real values. */
   restore_in_tool_arguments: z
-    .array(z.string().regex(/^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$/))
+    .array(
+      z
+        .string()
+        .regex(/^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$/, 'must be the slug of a tool server, such as team-wiki')
+        .meta({ examples: ['team-wiki'] }),
+    )
     .max(100)
     .default([]),
   /** Countries (ISO 3166) whose national phone numbers are recognised too. */
@@ -32,7 +37,8 @@ export const piiSettings = z.strictObject({
   /** Language of the texts, for that recogniser. */
   language: z
     .string()
-    .regex(/^[a-z]{2}$/)
+    .regex(/^[a-z]{2}$/, 'must be two letters of ISO 639, such as en')
+    .meta({ examples: ['en'] })
     .default('en'),
 });
 

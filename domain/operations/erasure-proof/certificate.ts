@@ -1,13 +1,14 @@
 import { z } from 'zod';
 
 const counts = z.record(z.string(), z.int().nonnegative());
-const time = z.iso.datetime();
+const time = z.iso.datetime().meta({ examples: ['2026-11-27T08:30:00.000Z'] });
+const id = z.uuid().meta({ examples: ['01a1fe56-c459-7491-a31d-093e3c1f9c54'] });
 
 /** What was erased of a tenant and how it was checked: ids, times, counts and hashes, and nobody's name. */
 export const certificateSchema = z.strictObject({
   version: z.literal(1),
-  tenant_id: z.uuid(),
-  deletion_id: z.uuid(),
+  tenant_id: id,
+  deletion_id: id,
   reason_code: z.string(),
   software_version: z.string(),
   requested_at: time,
@@ -15,7 +16,7 @@ export const certificateSchema = z.strictObject({
   finished_at: time,
   erased_by_key: z.strictObject({
     /** Ids of the destroyed keys. Everything that was sealed under them can no longer be read, backups included. */
-    key_ids: z.array(z.guid()),
+    key_ids: z.array(z.guid().meta({ examples: ['01a1fe56-c459-7491-a31d-093e3c1f9c54'] })),
     destroyed_at: time,
   }),
   erased_by_row: z.strictObject({
