@@ -34,6 +34,32 @@ describe('a space', () => {
     expect(await place.eventsOf(id)).toEqual(['space.created', 'space.updated', 'space.models_updated']);
   });
 
+  it('allows no model when it is new, and what refuses a response names the call and the permission that cure it', async () => {
+    const { id } = (await own('POST', '/spaces', { name: 'Quay' })).body.data;
+    const ask = (model?: string) =>
+      own('POST', `/spaces/${id}/responses`, { input: { text: 'Why tides?' }, ...(model && { model }) });
+    const refused = async (model?: string) => {
+      const answer = await ask(model);
+      const { code, message, param } = answer.body.error;
+      expect(param).toBe('model');
+      expect(message).toContain(`PUT ${model === undefined ? `/v1/spaces/${id}/models` : ''}`);
+      expect(message).toContain('the permission spaces.manage_models');
+      return { said: `${answer.status} ${code}`, message };
+    };
+    const first = await refused();
+    expect(first.said).toBe('422 model_required');
+    expect(first.message).toContain('GET /v1/admin/models');
+    const second = await refused('builtin');
+    expect(second.said).toBe('403 model_not_allowed');
+    expect(second.message).toContain(`GET /v1/spaces/${id}/models`);
+    const listed = await own('GET', '/admin/models');
+    const aliases = listed.body.data.map(({ alias }: { alias: string }) => alias);
+    expect(aliases).toContain('builtin');
+    await own('PUT', `/spaces/${id}/models`, { models: ['builtin'], default_model: 'builtin' });
+    expect((await ask()).status).toBe(202);
+    expect((await ask('builtin')).status).toBe(202);
+  });
+
   it('is deleted by its administrator, and then unknown with everything in it', async () => {
     const { id } = (await own('POST', '/spaces', { name: 'Quay' })).body.data;
     const { id: collection } = (await own('POST', `/spaces/${id}/collections`, { name: 'Tides' })).body.data;

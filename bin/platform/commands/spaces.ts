@@ -19,7 +19,7 @@ export function addSpaces(program: Command): void {
   remote(
     group
       .command('create')
-      .description('a space that the key’s principal administers')
+      .description('a space that the key’s principal administers; `set-models` chooses its models')
       .requiredOption('--name <name>', 'its name'),
     {
       call: (client, { name }: { name: string }) => client.spaces.create.mutate({ name }),

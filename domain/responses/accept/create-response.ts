@@ -103,7 +103,7 @@ async function resolveModel(
   }
   const model = found.model === null ? null : toEntity(Model, found.model);
   if (model === null || model.disabledAt != null || !found.allowed) {
-    throw modelError(modelAlias, model !== null);
+    throw modelError(modelAlias, { known: model !== null, spaceId });
   }
   return { space: toEntity(Space, found.space), model };
 }

@@ -120,14 +120,29 @@ function rejectForBuiltin(input: CreateResponseInput, choice: ToolChoice): void 
   }
 }
 
-/** @throws `model_required`, `model_not_found` or `model_not_allowed` */
-export function modelError(alias: string | null, known: boolean): DomainError {
+/**
+ * @returns `model_required`, `model_not_found` or `model_not_allowed`, with the call that cures it: a new space allows
+ *   no model
+ */
+export function modelError(
+  alias: string | null,
+  { known, spaceId }: { known: boolean; spaceId: string },
+): DomainError {
+  const models = `/v1/spaces/${spaceId}/models`;
   if (alias === null) {
-    return new DomainError('model_required', 'This space has no default model: name one.', {
-      param: 'model',
-    });
+    return new DomainError(
+      'model_required',
+      known
+        ? `The default model of this space is disabled. PUT ${models} chooses another one; this needs the permission spaces.manage_models.`
+        : `This space has no default model. PUT ${models} chooses the models that it allows, of those of GET /v1/admin/models, and its default; this needs the permission spaces.manage_models.`,
+      { param: 'model' },
+    );
   }
   return known
-    ? new DomainError('model_not_allowed', 'This model is not allowed in this space.', { param: 'model' })
+    ? new DomainError(
+        'model_not_allowed',
+        `This space does not allow this model, or it is disabled. GET ${models} lists what it allows; PUT at the same path changes it and needs the permission spaces.manage_models.`,
+        { param: 'model' },
+      )
     : new DomainError('model_not_found', 'No such model.', { param: 'model' });
 }

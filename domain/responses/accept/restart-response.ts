@@ -116,6 +116,6 @@ async function requireModel(ctx: Context, { modelId, modelAlias, spaceId }: Resp
   const model = await ctx.em.findOneOrFail(Model, { id: modelId });
   const allowed = await ctx.em.count(SpaceModel, { spaceId, modelId });
   if (model.disabledAt != null || allowed === 0) {
-    throw modelError(modelAlias, true);
+    throw modelError(modelAlias, { known: true, spaceId });
   }
 }
