@@ -23,6 +23,7 @@ import { addToolServers } from './commands/tools.ts';
 import { addThreads } from './commands/threads.ts';
 import { addTenants } from './commands/tenants.ts';
 import { addWorkflows } from './commands/workflows.ts';
+import { softwareVersion } from '#domain/foundation/kernel/software-version.ts';
 import { describe } from './connect.ts';
 
 export interface Streams {
@@ -40,6 +41,7 @@ export function createProgram(streams: Streams): Command {
     .description(
       'Operates a platform deployment through its gateway, with an API key in PLATFORM_API_KEY or a file.',
     )
+    .version(softwareVersion, '-V, --version', 'print the version of this release')
     .option('--url <url>', 'the gateway (PLATFORM_URL), http://127.0.0.1:8080 when not given')
     .option('--key-file <path>', 'a file with the API key (PLATFORM_API_KEY_FILE), else PLATFORM_API_KEY');
   addResponses(program);

@@ -5,6 +5,8 @@ import { connect, type Client, type Connection } from './connect.ts';
 export interface Remote<Options, Result> {
   call(client: Client, options: Options, argument: string): Promise<Result>;
   show(result: Result): string;
+  /** Where the answer goes on, apart from it: `show` prints data that programs read. */
+  next?: (result: Result) => string | null;
   /** The exit code is 1 after an answer that is a failure. */
   isFailure?: (result: Result) => boolean;
 }
@@ -15,7 +17,14 @@ export function remote<Options, Result>(command: Command, spec: Remote<Options, 
     const options = command.optsWithGlobals<Options & Connection & { json?: boolean }>();
     const result = await spec.call(connect(options), options, command.args[0] ?? '');
     const text = options.json === true ? JSON.stringify(result) : spec.show(result);
-    command.configureOutput().writeOut?.(`${text}\n`);
+    const output = command.configureOutput();
+    if (text !== '') {
+      output.writeOut?.(`${text}\n`);
+    }
+    const next = options.json === true ? null : spec.next?.(result);
+    if (next != null) {
+      output.writeErr?.(`${next}\n`);
+    }
     if (spec.isFailure?.(result) === true) {
       throw new CommanderError(1, 'platform.failure', '');
     }
@@ -38,6 +47,15 @@ export function pageInput({ limit, cursor }: PageOptions): { limit?: number; cur
   return { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) };
 }
 
-export function withNext(text: string, meta: { next_cursor: string | null }): string {
-  return meta.next_cursor === null ? text : `${text}\n\nmore: --cursor ${meta.next_cursor}`;
+interface PageMeta {
+  next_cursor: string | null;
+}
+
+/** The line that says where a list goes on; null: it ends here. */
+export const nextPage = ({ next_cursor: cursor }: PageMeta): string | null =>
+  cursor === null ? null : `more: --cursor ${cursor}`;
+
+export function withNext(text: string, meta: PageMeta): string {
+  const next = nextPage(meta);
+  return next === null ? text : `${text}\n\n${next}`;
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -685,7 +685,8 @@ describe('the commands', () => {
       expect(JSON.parse(json.out)).toHaveProperty('data');
 
       const text = await ask(await words(), apiKey);
-      expect([text.err, text.code]).toEqual(['', 0]);
+      // Where an export goes on is said beside its data.
+      expect([text.err.replace(/^more: --cursor \S+\n$/, ''), text.code]).toEqual(['', 0]);
       expect(text.out.trim()).not.toBe('');
 
       const refused = await ask(await words(), lacking.apiKey);
@@ -729,6 +730,48 @@ describe('documents upload', () => {
     for (const name of [join(folder, 'none.pdf'), folder]) {
       const lost = await ask(['documents', 'upload', name, ...at], apiKey);
       expect([lost.err, lost.code]).toEqual([`The file ${name} cannot be read.\n`, 1]);
+    }
+  });
+});
+
+describe('events export', () => {
+  it('prints events alone, one a line, and says apart from them where they go on', async () => {
+    const { apiKey } = place.world;
+    const { out, err, code } = await ask(['events', 'export', '--limit', '1'], apiKey);
+    expect(code).toBe(0);
+    const events = out.trimEnd().split('\n');
+    expect(events.map((line) => (JSON.parse(line) as { id: string }).id)).toHaveLength(1);
+    expect(err).toMatch(/^more: --cursor \S+\n$/);
+    const whole = await ask(['events', 'export', '--limit', '1', '--json'], apiKey);
+    expect(JSON.parse(whole.out)).toMatchObject({ meta: { has_more: true } });
+    expect(whole.err).toBe('');
+  });
+
+  it('prints nothing where there are no events', async () => {
+    const ran = await ask(['events', 'export', '--from', '2999-01-01T00:00:00Z'], place.world.apiKey);
+    expect(ran).toEqual({ out: '', err: '', code: 0 });
+  });
+
+  it('says the form of a time that is only a day', async () => {
+    const ran = await ask(['events', 'list', '--from', '2026-11-01'], place.world.apiKey);
+    expect(ran.err).toMatch(
+      /^invalid_request: `from_date` must be a time with its offset from UTC, such as 2026-11-01T00:00:00Z\. \(from_date\)/,
+    );
+  });
+});
+
+describe('connectors add', () => {
+  it('says which field of the scope is wrong, and what it may be', async () => {
+    const { spaceId, apiKey } = place.here;
+    const collection = await new Maker(() => place.gateway).collection(place.here);
+    const scope = JSON.stringify({ repositories: ['hello-world'] });
+    for (const verb of ['add', 'check']) {
+      const at = ['--space', spaceId, '--collection', collection, '--scope', scope];
+      const { err, code } = await ask(['connectors', verb, 'github', ...at], apiKey);
+      expect(code).toBe(1);
+      expect(err).toMatch(
+        /^invalid_request: `scope_config\.repositories\.0` must be <owner>\/<name>, such as octocat\/hello-world\. \(scope_config\.repositories\.0\) \[req_/,
+      );
     }
   });
 });
@@ -779,6 +822,13 @@ describe('the program', () => {
     expect([ran.stderr, ran.code]).toEqual(['', 0]);
     const { data } = JSON.parse(ran.stdout) as { data: { id: string }[] };
     expect(data.some(({ id }) => id === place.here.spaceId)).toBe(true);
+  });
+
+  it('prints the version of the release', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    for (const option of ['--version', '-V']) {
+      expect(await ask([option], '')).toEqual({ out: `${version}\n`, err: '', code: 0 });
+    }
   });
 
   it.each([

@@ -7,7 +7,7 @@ import {
 } from '#domain/foundation/events/catalogue.ts';
 import type { Outputs } from '../connect.ts';
 import { fields, table } from '../print.ts';
-import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
+import { nextPage, paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
 import type { VerifyOptions } from '../verify-events.ts';
 
 interface Filters extends PageOptions {
@@ -31,8 +31,8 @@ const filtered = (command: Command): Command =>
     .option('--category <category>', 'space, collection, security or system', oneOf(eventCategories))
     .option('--resource-type <type>', 'of the resource that it is about', oneOf(resourceTypes))
     .option('--resource <id>', 'of one resource')
-    .option('--from <time>', 'the earliest, in ISO 8601')
-    .option('--to <time>', 'the latest, in ISO 8601');
+    .option('--from <time>', 'the earliest, such as 2026-11-01T00:00:00Z')
+    .option('--to <time>', 'the latest, such as 2026-11-30T23:59:59Z');
 
 const toInput = ({ category, resourceType, resource, from, to, ...page }: Filters) => ({
   ...pageInput(page),
@@ -69,12 +69,13 @@ export function addEvents(program: Command): void {
   remote(
     filtered(
       paged(group.command('export')).description(
-        'up to 1,000 events a call; each export is recorded in the log',
+        'up to 1,000 events a call, one JSON object a line; each export is recorded in the log',
       ),
     ),
     {
       call: (client, options: Filters) => client.events.export.mutate(toInput(options)),
-      show: ({ data, meta }) => withNext(data.map((event) => JSON.stringify(event)).join('\n'), meta),
+      show: ({ data }) => data.map((event) => JSON.stringify(event)).join('\n'),
+      next: ({ meta }) => nextPage(meta),
     },
   );
   group

@@ -29,6 +29,7 @@ export function addNotifications(program: Command): void {
             id: (row) => row.id,
             category: (row) => row.category,
             title: (row) => row.title,
+            about: (row) => (row.resource_id === null ? null : `${row.resource_type} ${row.resource_id}`),
             read: (row) => row.read_at,
             created: (row) => row.created_at,
           }),
