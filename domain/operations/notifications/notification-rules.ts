@@ -61,16 +61,23 @@ const text = ({ metadata }: LoggedEvent, member: string): string => {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 };
 
+/** The space that a path to the event's resource needs beside its own id. */
+const placeOf = (event: LoggedEvent): string => `space ${text(event, 'space_id')}`;
+const collectionOf = (event: LoggedEvent): string =>
+  `collection ${text(event, 'collection_id')}, ${placeOf(event)}`;
+
 const aboutServer = (title: (space: string) => string): NotificationRule => ({
   audience: [spaceAdmins],
   readable: 'mcp_servers.read',
   title: (_event: LoggedEvent, space: string) => title(space),
+  body: (event) => `It is the tool server ${text(event, 'slug')} of ${placeOf(event)}.`,
 });
 
 const aboutConnector = (title: (space: string) => string): NotificationRule => ({
   audience: [{ kind: 'principal', member: 'connector_principal_id' }, spaceAdmins],
   readable: 'connectors.read',
   title: (_event, space) => title(space),
+  body: (event) => `It is a connector (${text(event, 'provider_slug')}) of ${collectionOf(event)}.`,
 });
 
 const limitReached = (audience: Audience, title: string): NotificationRule => ({
@@ -148,12 +155,13 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
     audience: [{ kind: 'requester' }],
     readable: namingSpace,
     title: (_event, space) => `Your response in ${space} is complete`,
+    body: (event) => `It is of ${placeOf(event)}.`,
   },
   'space.response_failed': {
     audience: [{ kind: 'requester' }],
     readable: namingSpace,
     title: (_event, space) => `Your response in ${space} has failed`,
-    body: (event) => `The reason is ${text(event, 'reason') || 'unknown'}.`,
+    body: (event) => `The reason is ${text(event, 'reason') || 'unknown'}. It is of ${placeOf(event)}.`,
   },
   'space.mcp_auth_required': {
     ...aboutServer((space) => `A tool server of ${space} wants to be signed in to again`),
@@ -161,7 +169,8 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
   },
   'space.mcp_tools_changed': {
     ...aboutServer((space) => `Tools of ${space} have changed and are withheld`),
-    body: () => 'Save the enabled tools again to approve what they are now.',
+    body: (event) =>
+      `Save the enabled tools of ${text(event, 'slug')} in ${placeOf(event)} again to approve what they are now.`,
   },
   'space.mcp_server_failed': aboutServer((space) => `A tool server of ${space} does not answer`),
   'space.limit_reached': limitReached(spaceAdmins, 'A space has reached a limit'),
@@ -179,7 +188,7 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
   'collection.deletion_guard_triggered': {
     ...aboutConnector((space) => `A connector of ${space} holds back many deletions`),
     body: (event) =>
-      `${text(event, 'deletes_held')} documents of the connector (${text(event, 'provider_slug')}) of collection ${text(event, 'collection_id')} are gone at the source, or cannot be read there. A run that confirms the deletions applies them.`,
+      `${text(event, 'deletes_held')} documents of the connector (${text(event, 'provider_slug')}) of ${collectionOf(event)} are gone at the source, or cannot be read there. A run that confirms the deletions applies them.`,
   },
   'collection.sync_completed': aboutConnector(
     (space) => `A connector of ${space} has synchronised for the first time`,

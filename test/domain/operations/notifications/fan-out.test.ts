@@ -481,9 +481,26 @@ describe('the audience', () => {
       {
         user_id: requester,
         title: 'Your response in the space Space has failed',
-        body: 'The reason is model_error.',
+        body: `The reason is model_error. It is of space ${engine.world.spaceId}.`,
       },
     ]);
+  });
+
+  it.each([
+    ['space.mcp_server_failed', 'mcp_server', 'It is the tool server wiki of space SPACE.'],
+    ['collection.sync_failing', 'connector', 'It is a connector (s3) of collection COLLECTION, space SPACE.'],
+  ] as const)('of %s says in which place its resource is found', async (type, resourceType, body) => {
+    const { spaceId } = engine.world;
+    const [collectionId, id] = [newId(), newId()];
+    await addUsers(engine.admin, engine.world, { count: 1, role: 'space_admin' });
+    await deliver({
+      type,
+      resource: { type: resourceType, id },
+      metadata: { space_id: spaceId, collection_id: collectionId, provider_slug: 's3', slug: 'wiki' },
+    });
+    const [notified] = await received();
+    const written = body.replace('SPACE', spaceId).replace('COLLECTION', collectionId);
+    expect(notified?.body).toBe(written);
   });
 
   it('of an invite is the user with its address, in any letter case', async () => {
