@@ -6,6 +6,10 @@ import { LaunchError } from './errors.ts';
 export interface Demo {
   spaceId: string;
   apiKey: string;
+  /** Whether its documents were still being read when the seeding ended. */
+  isReading: boolean;
+  /** Documents that were not embedded by then. */
+  unembedded: number;
 }
 
 function demoFile(folder: string): string {
@@ -30,7 +34,13 @@ export function saveDemo(folder: string, printed: readonly string[]): Demo {
     throw new LaunchError('Seeding the demo data printed no space and key.');
   }
   writePrivately(demoFile(folder), `${JSON.stringify({ ...seeded, api_key: apiKey })}\n`);
-  return { spaceId, apiKey };
+  const [reading, unembedded] = [seeded?.['documents_reading'], seeded?.['documents_unembedded']];
+  return {
+    spaceId,
+    apiKey,
+    isReading: reading === true,
+    unembedded: typeof unembedded === 'number' ? unembedded : 0,
+  };
 }
 
 function parse(text: string): Record<string, unknown> | undefined {

@@ -43,12 +43,26 @@ export function renderScreen(input: ScreenInput): string {
       bold('Read it back:'),
       '',
       `curl '${responses}?limit=1' -H 'X-API-Key: ${demo.apiKey}'`,
+      ...documentsNote(demo, `${api}/v1/spaces/${demo.spaceId}/embedding`),
     );
   } else {
     lines.push('', 'An external database gets no demo data unless asked: npm start -- --demo');
   }
   lines.push('', 'Ctrl-C stops everything; the data stays.', '');
   return lines.join('\n');
+}
+
+/** What answers lack so far, and where to follow it; nothing once all documents are read and embedded. */
+function documentsNote({ apiKey, isReading, unembedded }: Demo, progress: string): string[] {
+  const notes = [
+    ...(isReading ? ['The demo’s documents are still being read: answers may lack some of them.'] : []),
+    ...(unembedded > 0
+      ? [`${unembedded} of the demo’s documents are not embedded yet: they are found by their words only.`]
+      : []),
+  ];
+  return notes.length === 0
+    ? []
+    : ['', ...notes, `How many are left: curl '${progress}' -H 'X-API-Key: ${apiKey}'`];
 }
 
 /** Temporal's list of runs with the filter set, among upkeep and everything else. */

@@ -10,6 +10,7 @@ import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import { isRunnable } from '#domain/knowledge/connectors/connector-status.ts';
 import { createConnector } from '#domain/knowledge/connectors/create-connector.ts';
 import { requestSync } from '#domain/knowledge/connectors/request-sync.ts';
+import { readSpaceEmbedding } from '#domain/knowledge/embeddings/read-space-embedding.ts';
 import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
@@ -66,6 +67,14 @@ export async function synchroniseDocuments(inSpace: InSpace, collectionId: strin
   });
 }
 
+/** How far the documents are. */
+export interface DocumentsState {
+  /** Whether a run of their connector is open: documents may be missing. */
+  reading: boolean;
+  /** Documents that are found by their words only so far. */
+  unembedded: number;
+}
+
 /**
  * Resolves when no run of the collection's connectors is open, or after so many seconds. A start does not wait for the
  * vectors of the documents, which take longer.
@@ -74,17 +83,21 @@ export async function waitUntilSynchronised(
   inSpace: InSpace,
   collectionId: string,
   seconds: number,
-): Promise<void> {
-  for (const deadline = Date.now() + seconds * 1_000; Date.now() < deadline; await sleep(200)) {
-    const open = await inSpace(async (ctx) => {
-      const connectors = await ctx.em.find(Connector, { collectionId });
-      const connectorId = { $in: connectors.map(({ id }) => id) };
-      return ctx.em.count(SyncRun, { connectorId, completedAt: null });
-    });
-    if (open === 0) {
-      return;
+): Promise<DocumentsState> {
+  for (const deadline = Date.now() + seconds * 1_000; ; await sleep(200)) {
+    const state = await inSpace((ctx) => documentsState(ctx, collectionId));
+    if (!state.reading || Date.now() >= deadline) {
+      return state;
     }
   }
+}
+
+async function documentsState(ctx: Context, collectionId: string): Promise<DocumentsState> {
+  const connectors = await ctx.em.find(Connector, { collectionId });
+  const connectorId = { $in: connectors.map(({ id }) => id) };
+  const open = await ctx.em.count(SyncRun, { connectorId, completedAt: null });
+  const { pendingDocuments } = await readSpaceEmbedding(ctx);
+  return { reading: open > 0, unembedded: pendingDocuments };
 }
 
 /** README, contribution guide and everything in docs/ that is Markdown. */

@@ -58,8 +58,9 @@ export async function demo(options: DemoOptions): Promise<void> {
       api_key: await ensureKey(session, process.env.DEMO_API_KEY),
       model_alias: model.alias,
     };
-    await waitUntilSynchronised(inDemo, collectionId, options.wait ?? 0);
-    print(record, options.json);
+    const documents = await waitUntilSynchronised(inDemo, collectionId, options.wait ?? 0);
+    const state = { documents_reading: documents.reading, documents_unembedded: documents.unembedded };
+    print({ ...record, ...state }, options.json);
   });
 }
 

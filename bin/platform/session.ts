@@ -28,7 +28,7 @@ export async function withSession<T>(work: (session: Session) => Promise<T>): Pr
 }
 
 /** One JSON line for programs, `name: value` lines for people. */
-export function print(record: Record<string, string>, json: boolean | undefined): void {
+export function print(record: Record<string, string | number | boolean>, json: boolean | undefined): void {
   if (json === true) {
     console.log(JSON.stringify(record));
     return;
