@@ -73,7 +73,8 @@ export function range(schema: z.ZodNumber, minLength: number, upperBound: number
 /** 1 to 255 visible ASCII characters. */
 export const idempotencyKey = z
   .string()
-  .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters, such as a UUID');
+  .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters, such as a UUID')
+  .meta({ examples: ['01a1fe56-c459-7491-a31d-093e3c1f9c54'] });
 
 /** An amount of money of a request, in US dollars. */
 export const usd = z
