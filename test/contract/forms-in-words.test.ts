@@ -27,6 +27,7 @@ function formatsOf(schema: unknown, place: string, seen = new Set<unknown>()): F
   const def: Record<string, unknown> = { ...schema.def };
   const checks = [schema, ...((def['checks'] as z.core.$ZodCheck[] | undefined) ?? [])];
   const own = checks.flatMap((check): Format[] => {
+    // oxlint-disable-next-line no-underscore-dangle -- where the schema library keeps it
     const { check: kind, format = '', error } = { ...check._zod.def } as Record<string, unknown>;
     return kind === 'string_format'
       ? [{ place, format: String(format), message: typeof error === 'function' ? String(error({})) : '' }]
