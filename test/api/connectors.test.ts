@@ -298,6 +298,14 @@ describe('a connector', () => {
     },
   );
 
+  it('shows five fields where a cron expression is none', async () => {
+    const sync_schedule = { type: 'cron', expression: 'daily', timezone: 'UTC' };
+    expect((await send('POST', '', folder({ sync_schedule }))).body.error).toMatchObject({
+      param: 'sync_schedule.expression',
+      message: expect.stringContaining('such as 0 6 * * 1-5'),
+    });
+  });
+
   it('says what is wrong with a part of the form that is meant', async () => {
     const answer = await send('POST', '', folder({ sync_schedule: { type: 'interval' } }));
     expect(answer).toMatchObject(

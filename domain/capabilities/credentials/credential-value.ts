@@ -151,7 +151,10 @@ function checkClient({
   }
   if (!isAddress(tokenUrl ?? issuer ?? '')) {
     const name = tokenUrl === undefined ? 'issuer' : 'token_url';
-    throw invalid(`value.${name}`, `${name} must be an http(s) address without credentials or fragment.`);
+    throw invalid(
+      `value.${name}`,
+      `${name} must be an http(s) address without credentials or fragment, such as https://auth.example.com/token.`,
+    );
   }
 }
 

@@ -34,6 +34,9 @@ export function checkHeaderName(text: string): void {
   const name = text.toLowerCase();
   const isToken = /^[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/.test(name);
   if (!isToken || reserved.has(name) || reservedBeginnings.some((beginning) => name.startsWith(beginning))) {
-    throw invalid('value.name', 'name must be that of a header which may carry a credential.');
+    throw invalid(
+      'value.name',
+      'name must be that of a header which may carry a credential, such as X-Api-Key.',
+    );
   }
 }

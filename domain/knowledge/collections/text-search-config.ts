@@ -10,7 +10,10 @@ export async function knownConfig(ctx: Context, name: string): Promise<string> {
     [cleanText(name)],
   );
   if (found.length === 0) {
-    throw invalid('text_search_config', 'No such text search configuration.');
+    throw invalid(
+      'text_search_config',
+      'text_search_config must be a configuration that PostgreSQL brings, such as english, german or simple.',
+    );
   }
   return name;
 }

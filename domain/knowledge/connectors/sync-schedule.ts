@@ -78,7 +78,7 @@ function requireCron(expression: string, timezone: string): void {
   if (times === null || times.length === 0) {
     throw invalid(
       'sync_schedule.expression',
-      'expression must be five cron fields that name some future time.',
+      'expression must be five cron fields that name some future time, such as 0 6 * * 1-5.',
     );
   }
   if (times.some((time, n) => n > 0 && time.getTime() - (times[n - 1]?.getTime() ?? 0) < minGapMs)) {
