@@ -58,7 +58,7 @@ function endOf(run: SyncRun, end: FinishSyncInput['end'], errorCode: FinishSyncI
     return { status: 'failed', errorCode: 'source_unreachable', errorText };
   }
   if (run.deletesHeld > 0) {
-    const errorText = `${run.deletesHeld} documents are gone at the source, or cannot be read: a run that confirms it deletes them.`;
+    const errorText = `${run.deletesHeld} documents are missing at the source, or cannot be read: a run that confirms it deletes what is gone.`;
     return { status: 'completed_with_errors', errorCode: 'deletion_guard', errorText };
   }
   if (run.isTruncated) {

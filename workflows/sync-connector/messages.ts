@@ -14,15 +14,8 @@ export interface FetchPagesResult {
 
 export interface DetectDeletionsResult {
   state: 'more' | 'done' | 'ended';
-  /** Id of the last document that was looked at. */
-  after: string | null;
   /** The source asks for a pause before the next documents. */
   pauseMs?: number;
-}
-
-export interface DetectDeletionsInput extends SyncConnectorInput {
-  /** Null: from the beginning. */
-  after: string | null;
 }
 
 export interface FinishSyncInput extends SyncConnectorInput {

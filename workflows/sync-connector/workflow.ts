@@ -57,15 +57,13 @@ async function synchronise(input: SyncConnectorInput): Promise<'more' | 'done' |
     return fetched;
   }
   setCurrentDetails('Looking for documents that are gone at the source.');
-  let after: string | null = null;
   for (let slice = 1; ; slice += 1) {
     const step = await source.detectDeletions.executeWithOptions({ summary: `deletions, slice ${slice}` }, [
-      { ...input, after },
+      input,
     ]);
     if (step.state !== 'more') {
       return step.state;
     }
-    after = step.after;
     if (step.pauseMs !== undefined) {
       await pauseFor(step.pauseMs, 'Looking for documents that are gone at the source.');
     }

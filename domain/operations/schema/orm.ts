@@ -37,6 +37,7 @@ import { Migration20261127060000 } from '#domain/operations/schema/migrations/ve
 import { Migration20261127063000 } from '#domain/operations/schema/migrations/connector-servers/Migration20261127063000.ts';
 import { Migration20261127064500 } from '#domain/operations/schema/migrations/language-changes/Migration20261127064500.ts';
 import { Migration20261127071500 } from '#domain/operations/schema/migrations/reranking/Migration20261127071500.ts';
+import { Migration20261127081000 } from '#domain/operations/schema/migrations/source-documents/Migration20261127081000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -77,6 +78,7 @@ export const migrationsList = [
   { name: 'Migration20261127063000', class: Migration20261127063000 },
   { name: 'Migration20261127064500', class: Migration20261127064500 },
   { name: 'Migration20261127071500', class: Migration20261127071500 },
+  { name: 'Migration20261127081000', class: Migration20261127081000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

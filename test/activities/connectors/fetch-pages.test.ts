@@ -47,8 +47,7 @@ async function begun(
     space,
     attempt: (signal = AbortSignal.timeout(60_000)) =>
       fetchPages(deps, { tenantId, connectorId, runId }, signal),
-    detect: () =>
-      detectDeletions(deps, { tenantId, connectorId, runId, after: null }, AbortSignal.timeout(60_000)),
+    detect: () => detectDeletions(deps, { tenantId, connectorId, runId }, AbortSignal.timeout(60_000)),
     next: async () => {
       await finishSync(deps, { tenantId, connectorId, runId, end: 'done' });
       runId = await begin();

@@ -56,7 +56,7 @@ export class RunInSteps {
   }
 
   detect(signal = AbortSignal.timeout(60_000)) {
-    return detectDeletions(this.#deps, { ...this.#ids, after: null }, signal);
+    return detectDeletions(this.#deps, this.#ids, signal);
   }
 
   finish(end: 'done' | 'cancelled' | 'failed' = 'done') {
