@@ -20,6 +20,8 @@ const schema = defineEntity({
     position: p.text().nullable(),
     /** Pages stored; a page is stored once for each number. */
     pages: p.integer().default(0),
+    /** Documents that were brought by the page whose end is not stored. */
+    pageRecords: p.integer().default(0),
     isListed: p.boolean().default(false),
     isTruncated: p.boolean().default(false),
     /** The listing was begun once more after its cursor had expired. */

@@ -38,6 +38,7 @@ import { Migration20261127063000 } from '#domain/operations/schema/migrations/co
 import { Migration20261127064500 } from '#domain/operations/schema/migrations/language-changes/Migration20261127064500.ts';
 import { Migration20261127071500 } from '#domain/operations/schema/migrations/reranking/Migration20261127071500.ts';
 import { Migration20261127081000 } from '#domain/operations/schema/migrations/source-documents/Migration20261127081000.ts';
+import { Migration20261127082000 } from '#domain/operations/schema/migrations/sync-runs/Migration20261127082000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -79,6 +80,7 @@ export const migrationsList = [
   { name: 'Migration20261127064500', class: Migration20261127064500 },
   { name: 'Migration20261127071500', class: Migration20261127071500 },
   { name: 'Migration20261127081000', class: Migration20261127081000 },
+  { name: 'Migration20261127082000', class: Migration20261127082000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

@@ -67,6 +67,44 @@ describe('a step that fetches documents of a slow source', () => {
   });
 });
 
+describe('steps that fetch a page of a source that brings other documents each time', () => {
+  it('end, as answers that break their protocol', async () => {
+    const { source, space, begin, fetch } = await openMemorySteps(world);
+    let listed = 0;
+    source.page = () => {
+      const refs = Array.from({ length: 50 }, () => `d${(listed += 1)}`);
+      for (const ref of refs) source.put(ref, `Document ${ref}.`);
+      return {
+        documents: refs.map((ref) => source.listed(ref)),
+        gone: [],
+        next: 'next',
+        checkpoint: null,
+        total: null,
+        scope: 'everything',
+      };
+    };
+    await begin();
+    const steps: unknown[] = [];
+    await clocked(async (move) => {
+      source.before = (kind) => {
+        if (kind === 'fetch') move(2_000);
+      };
+      const step = () =>
+        fetch().then(
+          ({ state }) => state,
+          ({ type }: { type: string }) => type,
+        );
+      for (let taken = 0; taken < 40 && (taken === 0 || steps.at(-1) === 'more'); taken += 1) {
+        steps.push(await step());
+      }
+    });
+    expect(steps.at(-1)).toBe('source_invalid');
+    // A page may change while it is read.
+    expect(steps.length).toBeGreaterThan(5);
+    expect((await space.runs())[0]!.recordsFetched).toBeLessThan(600);
+  });
+});
+
 describe('a step that fetches changes of a slow source', () => {
   it('comes to the end of its page, also where each of its documents may have changed once more', async () => {
     const { source, space, begin, fetch } = await openMemorySteps(world);
