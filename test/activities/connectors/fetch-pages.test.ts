@@ -237,6 +237,22 @@ it('has documents read together when they begin, where it was too early to read 
   expect(await space.contents()).toEqual(all(250));
 });
 
+it('has stored what it has fetched when the next documents of its page have to wait for the host', async () => {
+  const { source, space, attempt } = await begun(150);
+  // It is left out, so that the batch is not full.
+  source.put('d0', 'x', { byteSize: 1_073_741_824 });
+  let prepared = 0;
+  source.prepare = async (refs) => {
+    prepared += 1;
+    // Longer than a step waits.
+    await moveHost(space.ids.tenantId, 60);
+    return refs.length;
+  };
+  expect(await attempt()).toMatchObject({ state: 'more', recordsFetched: 100 });
+  expect(prepared).toBe(1);
+  expect(Object.keys(await space.contents())).toHaveLength(99);
+});
+
 async function nextAt(tenantId: string): Promise<string> {
   const { rows } = await shared.admin.query<{ at: string }>(
     'select next_at::text as at from source_hosts where tenant_id = $1',
