@@ -1,3 +1,4 @@
+import { checkSource } from '#activities/connectors/check-source.ts';
 import { detectDeletions } from '#activities/connectors/detect-deletions.ts';
 import { fetchPages } from '#activities/connectors/fetch-pages.ts';
 import { finishSync } from '#activities/connectors/finish-sync.ts';
@@ -49,6 +50,10 @@ export class RunInSteps {
     const { tenantId, connectorId } = this.space.ids;
     await this.#deps.unitOfWork.inTenant(tenantId, (em) => planRun(em, connectorId));
     return this.#runId;
+  }
+
+  check(signal = AbortSignal.timeout(60_000)) {
+    return checkSource(this.#deps, this.#ids, signal);
   }
 
   fetch(signal = AbortSignal.timeout(240_000)) {
