@@ -1,6 +1,5 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
-import type { MissingDocument } from '#domain/knowledge/synchronisation/delete-missing.ts';
-import type { SyncError } from '#domain/knowledge/connectors/sync-status.ts';
+import type { MissingDocument } from '#domain/knowledge/synchronisation/missing-documents.ts';
 import type { OpenRun } from './run-steps.ts';
 
 /** Documents that are asked for at the same time. */
@@ -12,12 +11,24 @@ const stops = new Set(['auth_failed', 'rate_limited', 'quota_exceeded']);
 
 export interface Asked {
   gone: MissingDocument[];
+  there: MissingDocument[];
   /** What could not be asked for: it stays. */
-  unasked: Pick<SyncError, 'ref' | 'code'>[];
+  unasked: { id: string; ref: string; code: string }[];
   /** Id of the last document before which all were looked at; null: none was. */
   last: string | null;
   /** Why the others were not looked at; null: all were, or the time was over, or the signal ended it. */
   stop: SourceFailure | null;
+}
+
+interface Asking {
+  endsAt: number;
+  signal: AbortSignal;
+  /** Whether the others need not be asked for; omitted: all must be. */
+  isEnough?: (asked: Asked) => boolean;
+}
+
+export function hasAnswers({ gone, there, unasked }: Pick<Asked, 'gone' | 'there' | 'unasked'>): boolean {
+  return gone.length + there.length + unasked.length > 0;
 }
 
 /**
@@ -27,9 +38,9 @@ export interface Asked {
 export async function askWhetherGone(
   { source, pace }: Pick<OpenRun, 'source' | 'pace'>,
   missing: readonly MissingDocument[],
-  { endsAt, signal }: { endsAt: number; signal: AbortSignal },
+  { endsAt, signal, isEnough = () => false }: Asking,
 ): Promise<Asked> {
-  const asked: Asked = { gone: [], unasked: [], last: null, stop: null };
+  const asked: Asked = { gone: [], there: [], unasked: [], last: null, stop: null };
   let silent = 0;
   const ask = async (each: MissingDocument): Promise<void> => {
     if (each.isGone) {
@@ -38,7 +49,8 @@ export async function askWhetherGone(
     }
     try {
       await pace(1, signal);
-      if (!(await source.exists(each.ref, signal))) asked.gone.push(each);
+      const answers = (await source.exists(each.ref, signal)) ? asked.there : asked.gone;
+      answers.push(each);
       silent = 0;
     } catch (error) {
       if (signal.aborted) return;
@@ -47,7 +59,7 @@ export async function askWhetherGone(
         asked.stop ??= failure;
         return;
       }
-      asked.unasked.push({ ref: each.ref, code: failure?.code ?? 'internal_error' });
+      asked.unasked.push({ id: each.id, ref: each.ref, code: failure?.code ?? 'internal_error' });
       silent += 1;
     }
   };
@@ -66,7 +78,7 @@ export async function askWhetherGone(
       silent = 0;
     }
     asked.last = group.at(-1)?.id ?? asked.last;
-    if (Date.now() > endsAt) break;
+    if (Date.now() > endsAt || isEnough(asked)) break;
   }
   return asked;
 }

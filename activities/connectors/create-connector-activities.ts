@@ -1,9 +1,5 @@
 import type { RunConnectorInput } from '#workflows/run-connector/messages.ts';
-import type {
-  DetectDeletionsInput,
-  FinishSyncInput,
-  SyncConnectorInput,
-} from '#workflows/sync-connector/messages.ts';
+import type { FinishSyncInput, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
 import { planRun, type Plan } from '#domain/knowledge/connectors/plan-run.ts';
 import { purgeConnector } from '#domain/knowledge/synchronisation/purge-connector.ts';
 import { reportStale } from '#domain/knowledge/connectors/report-stale.ts';
@@ -40,7 +36,7 @@ export function createConnectorActivities(deps: ConnectorDependencies) {
           }
           throw error;
         }),
-    detectDeletions: (input: DetectDeletionsInput) =>
+    detectDeletions: (input: SyncConnectorInput) =>
       keepAlive(({ signal }) => detectDeletions(deps, input, signal)),
     finishSync: (input: FinishSyncInput) => finishSync(deps, input),
     purgeConnector: ({ tenantId, connectorId }: RunConnectorInput) =>

@@ -74,17 +74,9 @@ export async function fetchPage(
       [bytes, stored] = [0, 0];
     }
   };
-  const stop = async (reason: unknown): Promise<never> => {
-    await storing;
-    if (outcomes.length > 0) {
-      await store(null);
-    }
-    throw reason;
-  };
-  const pace = (requests: number) => open.pace(requests, signal).catch(stop);
   const check = async () => {
-    await pace(1);
-    await open.source.check(signal).catch(stop);
+    await open.pace(1, signal);
+    await open.source.check(signal);
   };
   /** @returns whether that was all before the time was over; some of them are fetched in any case */
   const fetchAll = async (
@@ -94,7 +86,7 @@ export async function fetchPage(
     let begun = 0;
     const isOver = () => Date.now() > until;
     for await (const { some, requests } of preparedGroups(work, documents, known)) {
-      await pace(requests);
+      await open.pace(requests, signal);
       const left = [...some];
       begun += left.length;
       const failures: unknown[] = [];
@@ -120,7 +112,7 @@ export async function fetchPage(
         );
         await Promise.all(fetchers);
         if (failures.length > 0) {
-          await stop(failures[0]);
+          throw failures[0];
         }
         if (unsure.length >= maxFailures) {
           await check();
@@ -168,6 +160,13 @@ export async function fetchPage(
     }
     await storing;
     return await store(isWhole ? end : null);
+  } catch (reason) {
+    // Whatever ends the page early: what was fetched of it is stored.
+    await storing;
+    if (outcomes.length > 0) {
+      await store(null);
+    }
+    throw reason;
   } finally {
     await storing.catch(() => {});
   }

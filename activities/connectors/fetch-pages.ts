@@ -2,6 +2,7 @@ import { beginListing } from '#domain/knowledge/synchronisation/begin-listing.ts
 import type { PageEnd } from '#domain/knowledge/synchronisation/page-end.ts';
 import { PageStored } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
+import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { storablePage } from '#domain/knowledge/synchronisation/storable-page.ts';
 import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
 import { hasReaders } from '#domain/knowledge/synchronisation/has-readers.ts';
@@ -16,6 +17,8 @@ const slice = { ms: 60_000, documents: 5_000 };
 const maxPages = 100_000;
 const maxIdlePages = 1_000;
 const maxRepeatedPages = 5;
+/** A page that is listed once more may bring others: so many times its documents, and so many more. */
+const otherDocuments = { times: 3, more: 300 };
 
 /** Lists and stores page after page, from where the last step stopped. */
 export async function fetchPages(
@@ -52,6 +55,7 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
         hasNone = !(await deps.unitOfWork.inTenant(tenantId, (em) => hasReaders(em, open.connector)));
         if (!hasNone) throw withoutReaders();
       }
+      requireEnd(run, page);
       const seen = run.recordsFetched;
       const end = endOf(page, { cursor, pages: run.pages, repeats });
       const { at } = page;
@@ -88,6 +92,16 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       return { state: 'more', recordsFetched: current.run.recordsFetched, pauseMs: pauseOf(error) };
     }
     throw error;
+  }
+}
+
+/**
+ * Each step lists its page once more, and stores some of it. A page that brings other documents each time would have
+ * steps without an end.
+ */
+function requireEnd({ pageRecords }: SyncRun, { documents }: SourcePage): void {
+  if (pageRecords > otherDocuments.times * documents.length + otherDocuments.more) {
+    throw new SourceFailure('source_invalid', 'A page of the source brings other documents each time.');
   }
 }
 

@@ -7,6 +7,7 @@ import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import { eventOf } from '#domain/knowledge/connectors/connector-event.ts';
 import { finishRun, type RunEnd } from '#domain/knowledge/connectors/finish-run.ts';
 import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
+import { repeatWithAccount } from '#domain/knowledge/source-connections/repeat-with-account.ts';
 import type { FinishSyncInput, SyncConnectorEnd } from '#workflows/sync-connector/messages.ts';
 
 /** A run of at least so many documents fails if more than half of them could not be fetched. */
@@ -25,7 +26,11 @@ export function finishSync(
       return { status: 'cancelled', reason: null };
     }
     const isOpen = run.status === 'running';
-    await finishRun(em, connector, run, endOf(run, end, errorCode));
+    const given = endOf(run, end, errorCode);
+    const isRefused = given.status === 'failed' && given.errorCode === 'auth_failed';
+    if (!isRefused || !(await repeatWithAccount(em, connector, run))) {
+      await finishRun(em, connector, run, given);
+    }
     if (isOpen && run.deletesHeld > 0) {
       const actor = await rebuildActor(em, { tenantId, principalId: connector.principalId });
       const metadata = { sync_run_id: run.id, deletes_held: run.deletesHeld };
@@ -58,7 +63,7 @@ function endOf(run: SyncRun, end: FinishSyncInput['end'], errorCode: FinishSyncI
     return { status: 'failed', errorCode: 'source_unreachable', errorText };
   }
   if (run.deletesHeld > 0) {
-    const errorText = `${run.deletesHeld} documents are gone at the source, or cannot be read: a run that confirms it deletes them.`;
+    const errorText = `${run.deletesHeld} documents are missing at the source, or cannot be read: a run that confirms it deletes what is gone.`;
     return { status: 'completed_with_errors', errorCode: 'deletion_guard', errorText };
   }
   if (run.isTruncated) {

@@ -31,7 +31,7 @@ export const connectedServersDefects: readonly Defect[] = [
   {
     name: 'a tool server removed while it is named',
     file: servers,
-    replace: [['LockMode.PESSIMISTIC_READ', 'LockMode.NONE']],
+    replace: [['at, LockMode.PESSIMISTIC_READ', 'at, LockMode.NONE']],
     test: api,
     caughtBy: 'that is being removed is read by nobody',
   },

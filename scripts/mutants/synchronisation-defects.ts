@@ -2,6 +2,7 @@ import type { Defect } from './defect.ts';
 
 const pages = 'test/activities/connectors/fetch-pages.test.ts';
 const watches = 'test/activities/connectors/watch-source.test.ts';
+const guard = 'test/activities/connectors/deletion-guard.test.ts';
 const unknownTenant = 'test/domain/knowledge/synchronisation/unknown-tenant.test.ts';
 const marks = 'domain/knowledge/synchronisation/mark-seen.ts';
 
@@ -145,5 +146,19 @@ export const synchronisationDefects: readonly Defect[] = [
     replace: [["is_gone: outcome.is === 'skipped' && documentId !== null,", 'is_gone: false,']],
     test: 'test/workflows/sync-connector.test.ts',
     caughtBy: 'leaves out what cannot be read',
+  },
+  {
+    name: 'what a listing lacks counted by the guard before the source is asked',
+    file: 'domain/knowledge/synchronisation/deletion-guard.ts',
+    replace: [['const gone = said + absent;', 'const gone = said + absent + unasked;']],
+    test: guard,
+    caughtBy: 'does not count what a listing lacks and the source still has',
+  },
+  {
+    name: 'the oldest documents taken for a sample of all',
+    file: 'domain/knowledge/synchronisation/missing-documents.ts',
+    replace: [['order by md5(id::text) limit ?', 'order by id limit ?']],
+    test: guard,
+    caughtBy: 'does not take the oldest documents for a sample of all',
   },
 ];

@@ -16,7 +16,7 @@ it('a long run goes on in further executions, each with a short history', async 
     },
     detectDeletions: async () => {
       left.deletions -= 1;
-      return { state: left.deletions > 0 ? 'more' : 'done', after: null };
+      return { state: left.deletions > 0 ? 'more' : 'done' };
     },
     finishSync: async ({ end }: { end: string }) => ({ status: 'completed', reason: end }),
   });

@@ -102,7 +102,7 @@ describe('the guard of deletions', () => {
     expect(rows).toEqual([
       {
         title: 'A connector of the space S holds back many deletions',
-        body: `39 documents of the connector (memory) of collection ${space.collectionId}, space ${space.fixture.spaceId} are gone at the source, or cannot be read there. A run that confirms the deletions applies them.`,
+        body: `39 documents of the connector (memory) of collection ${space.collectionId}, space ${space.fixture.spaceId} are missing at the source, or cannot be read there. A run that confirms the deletions applies them.`,
       },
     ]);
 

@@ -3,6 +3,13 @@ import type { SyncConnectorInput } from '#domain/foundation/durable/workflow-inp
 
 export type { SyncConnectorInput } from '#domain/foundation/durable/workflow-inputs.ts';
 
+export interface CheckSourceResult {
+  /** `more`: of the groups. */
+  state: 'more' | 'done' | 'ended';
+  /** The source asks for a pause before the next groups. */
+  pauseMs?: number;
+}
+
 /** Counts only: documents and cursors stay in the database. */
 export interface FetchPagesResult {
   /** `ended`: the run was cancelled, or its connector is gone. */
@@ -14,15 +21,8 @@ export interface FetchPagesResult {
 
 export interface DetectDeletionsResult {
   state: 'more' | 'done' | 'ended';
-  /** Id of the last document that was looked at. */
-  after: string | null;
   /** The source asks for a pause before the next documents. */
   pauseMs?: number;
-}
-
-export interface DetectDeletionsInput extends SyncConnectorInput {
-  /** Null: from the beginning. */
-  after: string | null;
 }
 
 export interface FinishSyncInput extends SyncConnectorInput {

@@ -49,25 +49,42 @@ export async function syncConnector(input: SyncConnectorInput): Promise<SyncConn
 
 /** @returns `ended` when the run was ended from outside, `more` when the history is long */
 async function synchronise(input: SyncConnectorInput): Promise<'more' | 'done' | 'ended'> {
-  setCurrentDetails('Checking the source.');
-  await source.checkSource.executeWithOptions({ summary: 'check the source' }, [input]);
+  if ((await check(input)) === 'more') {
+    return 'more';
+  }
   setCurrentDetails('Listing the source.');
   const fetched = await fetchAll(input);
   if (fetched !== 'listed') {
     return fetched;
   }
   setCurrentDetails('Looking for documents that are gone at the source.');
-  let after: string | null = null;
   for (let slice = 1; ; slice += 1) {
     const step = await source.detectDeletions.executeWithOptions({ summary: `deletions, slice ${slice}` }, [
-      { ...input, after },
+      input,
     ]);
     if (step.state !== 'more') {
       return step.state;
     }
-    after = step.after;
     if (step.pauseMs !== undefined) {
       await pauseFor(step.pauseMs, 'Looking for documents that are gone at the source.');
+    }
+    if (isLong()) {
+      return 'more';
+    }
+  }
+}
+
+async function check(input: SyncConnectorInput): Promise<'more' | 'done'> {
+  setCurrentDetails('Checking the source.');
+  for (let slice = 1; ; slice += 1) {
+    const summary = slice === 1 ? 'check the source' : `groups, slice ${slice}`;
+    const step = await source.checkSource.executeWithOptions({ summary }, [input]);
+    // Histories of earlier versions hold no result.
+    if ((step as typeof step | null)?.state !== 'more') {
+      return 'done';
+    }
+    if (step.pauseMs !== undefined) {
+      await pauseFor(step.pauseMs, 'Reading the groups of the source.');
     }
     if (isLong()) {
       return 'more';

@@ -13,6 +13,9 @@ export class AnswerTooLarge extends SourceFailure {
   }
 }
 
+/** The server refuses what was asked for in a session that it has opened. */
+export class RequestRefused extends Forbidden {}
+
 /** The codes with which a server says that it has no such resource: of the earlier and of the later revision. */
 const unknownResource = new Set([-32_002, -32_602]);
 /** Made here for a request whose answer can no longer come. */

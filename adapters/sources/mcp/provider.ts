@@ -11,7 +11,7 @@ import {
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { answerBytes, toFetched } from './contents.ts';
-import { answeredFailure, AnswerTooLarge, isUnknownResource } from './failure.ts';
+import { answeredFailure, AnswerTooLarge, isUnknownResource, RequestRefused } from './failure.ts';
 import { fromCursor, pageSize, toCursor, toPage, type ListedPage } from './listing.ts';
 import { mcpScope, type McpScope } from './scope.ts';
 import { McpSession } from './session.ts';
@@ -104,6 +104,9 @@ class McpSource implements Source {
     } catch (error) {
       if (error instanceof AnswerTooLarge) {
         return { kind: 'skipped', code: 'too_large' };
+      }
+      if (error instanceof RequestRefused) {
+        return { kind: 'skipped', code: 'forbidden_by_source' };
       }
       if (isUnknownResource(error)) {
         return { kind: 'gone' };

@@ -5,8 +5,10 @@ import { EndingTransport } from '../../tools/ending-transport.ts';
 import { watchedFetch, type Wire } from '../../tools/watched-fetch.ts';
 import type { SourceAccess } from '../provider.ts';
 import { authorizationOf } from '../shared/authorization.ts';
+import { Forbidden } from '../shared/http-failure.ts';
+import { ScopeRequired } from '../shared/scope-required.ts';
 import { createClient } from './client.ts';
-import { failureOf, refusalOf } from './failure.ts';
+import { failureOf, refusalOf, RequestRefused } from './failure.ts';
 import { notingBreak } from './noting-break.ts';
 
 const requestMs = 60_000;
@@ -47,7 +49,7 @@ export class McpSession {
     this.#access = access;
   }
 
-  /** @throws SourceFailure, or ProtocolError for an error that the server itself answers */
+  /** @throws SourceFailure, among them RequestRefused, or ProtocolError for an error that the server itself answers */
   request(method: RequestMethod, params: Record<string, unknown>, asking: Asking): Promise<unknown> {
     const made = this.#turn.then(async () => {
       const isResumed = this.#opened !== null;
@@ -98,6 +100,11 @@ export class McpSession {
         isBroken: this.#isBroken,
         signal,
       });
+      const isOpen = this.#opened !== null;
+      if (isOpen && failure instanceof Forbidden && !(failure instanceof ScopeRequired)) {
+        // The session goes on: what may not be read is one of many.
+        throw new RequestRefused(failure.message);
+      }
       if (failure instanceof SourceFailure) {
         this.#opened = null;
         void opened.client.close().catch(() => undefined);

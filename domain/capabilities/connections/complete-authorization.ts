@@ -193,6 +193,7 @@ export async function saveConnection(
     await replaceConnection(ctx, before, attempt);
   }
   const id = claimed.connectionId;
+  const now = await databaseNow(em);
   const connection = em.create(Connection, {
     tenantId,
     id,
@@ -210,8 +211,10 @@ export async function saveConnection(
     clientId: attempt.clientId ?? null,
     clientCredentialId: attempt.clientCredentialId ?? null,
     tokens: await sealTokens(ctx, { tenantId, id, ownerId }, tokens),
-    expiresAt: tokens.lifetime.expiresAt(await databaseNow(em)),
+    expiresAt: tokens.lifetime.expiresAt(now),
     tokenLifetime: tokens.lifetime.seconds,
+    // Behind the lock of its holder: what began before has not used it.
+    createdAt: now,
   });
   await em.flush();
   if (!(await closeAttempt(em, attempt.id))) {

@@ -54,6 +54,11 @@ export async function requireSpaceServer(
   }
 }
 
+/** Waits for a change of a server, or of its account, that is under way, and holds off the next one. */
+export async function shareServer(em: EntityManager, serverId: string): Promise<void> {
+  await em.findOne(McpServer, { id: serverId }, { lockMode: LockMode.PESSIMISTIC_READ, refresh: true });
+}
+
 async function find(
   em: EntityManager,
   { serverId: id, spaceId }: Pick<ServerUse, 'serverId' | 'spaceId'>,

@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { shareServer } from '#domain/capabilities/tools/space-server.ts';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
 import { Connector } from './connector.entity.ts';
 import { isRunnable } from './connector-status.ts';
@@ -61,12 +62,12 @@ export async function planRun(
   const now = await databaseNow(em);
   const queued = await em.findOne(SyncRun, { connectorId, status: 'queued' });
   if (queued !== null) {
-    return begin(em, connector, queued, now);
+    return begin(em, connector, queued);
   }
   const due = await nextDue(em, connector);
   if (due !== null && due <= now) {
     const request = { trigger: 'schedule', mode: 'incremental', createdBy: null } as const;
-    return begin(em, connector, await queueRun(em, connector, request), now);
+    return begin(em, connector, await queueRun(em, connector, request));
   }
   const waitMs = due === null ? null : due.getTime() - now.getTime();
   const isWatched = connector.status === 'active' && reportsChanges(connector.providerSlug);
@@ -91,10 +92,14 @@ async function nextDue(em: EntityManager, connector: Connector): Promise<Date | 
   return nextRuns(connector.syncSchedule ?? null, connector.id, since, 1)[0] ?? null;
 }
 
-async function begin(em: EntityManager, connector: Connector, run: SyncRun, now: Date): Promise<Plan> {
+async function begin(em: EntityManager, connector: Connector, run: SyncRun): Promise<Plan> {
+  if (connector.serverId != null) {
+    // An account that is being connected was connected before the run began, which uses it, or after.
+    await shareServer(em, connector.serverId);
+  }
   connector.listing += 1;
   run.status = 'running';
-  run.startedAt = now;
+  run.startedAt = await databaseNow(em);
   run.listing = connector.listing;
   run.cursorFrom = run.mode === 'full' ? null : (connector.checkpoint ?? null);
   await em.flush();

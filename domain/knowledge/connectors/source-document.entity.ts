@@ -24,6 +24,10 @@ const schema = defineEntity({
     listing: p.integer(),
     /** The source says that it is deleted there; the guard may hold that back. */
     isGone: p.boolean().default(false),
+    /** Number of the listing that lacked it, after which the source was asked for it; answers of others count no more. */
+    askedListing: p.integer().nullable(),
+    /** What the source answered; null: nothing. */
+    wasThere: p.boolean().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),
   }),

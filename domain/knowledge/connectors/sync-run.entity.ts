@@ -16,10 +16,15 @@ const schema = defineEntity({
     cancelRequested: p.boolean().default(false),
     /** Number of its listing; see `Connector.listing`. */
     listing: p.integer().default(0),
+    /** Cursor of the page of groups to read next; null: the first one, or all were read. */
+    groupPosition: p.text().nullable(),
+    groupPages: p.integer().default(0),
     /** Cursor of the page to read next; null: the first one, or the listing is over. */
     position: p.text().nullable(),
     /** Pages stored; a page is stored once for each number. */
     pages: p.integer().default(0),
+    /** Documents that were brought by the page whose end is not stored. */
+    pageRecords: p.integer().default(0),
     isListed: p.boolean().default(false),
     isTruncated: p.boolean().default(false),
     /** The listing was begun once more after its cursor had expired. */

@@ -16,6 +16,7 @@ export async function restartListing(em: EntityManager, runId: string): Promise<
   run.listing = connector.listing;
   run.isRestarted = true;
   run.position = null;
+  run.pageRecords = 0;
   run.cursorFrom = null;
   run.cursorTo = null;
   run.isListed = false;

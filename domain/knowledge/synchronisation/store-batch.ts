@@ -57,6 +57,7 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
   await lockTaken(em, { connector, run });
   await saveRows(em, { connector, run }, outcomes, documentIds);
   run.recordsFetched += marked + outcomes.length;
+  run.pageRecords += marked + outcomes.length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;
   run.updated += stored.filter(({ known }) => known?.documentId != null).length;
   run.unchanged += marked + unchanged.length;
@@ -148,6 +149,7 @@ async function saveRows(
 async function endPage(em: EntityManager, connector: Connector, run: SyncRun, end: PageEnd): Promise<void> {
   await markGone(em, { connector, run }, end);
   run.pages += 1;
+  run.pageRecords = 0;
   run.position = end.next;
   run.isListed = end.next === null;
   run.isTruncated ||= end.isTruncated;

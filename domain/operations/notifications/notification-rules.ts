@@ -188,7 +188,7 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
   'collection.deletion_guard_triggered': {
     ...aboutConnector((space) => `A connector of ${space} holds back many deletions`),
     body: (event) =>
-      `${text(event, 'deletes_held')} documents of the connector (${text(event, 'provider_slug')}) of ${collectionOf(event)} are gone at the source, or cannot be read there. A run that confirms the deletions applies them.`,
+      `${text(event, 'deletes_held')} documents of the connector (${text(event, 'provider_slug')}) of ${collectionOf(event)} are missing at the source, or cannot be read there. A run that confirms the deletions applies them.`,
   },
   'collection.sync_completed': aboutConnector(
     (space) => `A connector of ${space} has synchronised for the first time`,

@@ -37,6 +37,9 @@ import { Migration20261127060000 } from '#domain/operations/schema/migrations/ve
 import { Migration20261127063000 } from '#domain/operations/schema/migrations/connector-servers/Migration20261127063000.ts';
 import { Migration20261127064500 } from '#domain/operations/schema/migrations/language-changes/Migration20261127064500.ts';
 import { Migration20261127071500 } from '#domain/operations/schema/migrations/reranking/Migration20261127071500.ts';
+import { Migration20261127081000 } from '#domain/operations/schema/migrations/source-documents/Migration20261127081000.ts';
+import { Migration20261127082000 } from '#domain/operations/schema/migrations/sync-runs/Migration20261127082000.ts';
+import { Migration20261127083000 } from '#domain/operations/schema/migrations/sync-runs/Migration20261127083000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -77,6 +80,9 @@ export const migrationsList = [
   { name: 'Migration20261127063000', class: Migration20261127063000 },
   { name: 'Migration20261127064500', class: Migration20261127064500 },
   { name: 'Migration20261127071500', class: Migration20261127071500 },
+  { name: 'Migration20261127081000', class: Migration20261127081000 },
+  { name: 'Migration20261127082000', class: Migration20261127082000 },
+  { name: 'Migration20261127083000', class: Migration20261127083000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

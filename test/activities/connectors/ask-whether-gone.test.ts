@@ -44,7 +44,7 @@ describe('asking a source for the documents that its listing lacks', () => {
     const { gone, unasked, last, stop } = await ask(100);
     expect(gone.map(({ ref }) => ref)).toEqual(['d99']);
     expect(unasked).toHaveLength(99);
-    expect(unasked[0]).toEqual({ ref: 'd0', code: 'source_unreachable' });
+    expect(unasked[0]).toEqual({ id: 'id 0', ref: 'd0', code: 'source_unreachable' });
     expect([last, stop]).toEqual(['id 99', null]);
     expect(source.take('check').length).toBeGreaterThan(5);
   });

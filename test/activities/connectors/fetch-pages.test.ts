@@ -47,8 +47,7 @@ async function begun(
     space,
     attempt: (signal = AbortSignal.timeout(60_000)) =>
       fetchPages(deps, { tenantId, connectorId, runId }, signal),
-    detect: () =>
-      detectDeletions(deps, { tenantId, connectorId, runId, after: null }, AbortSignal.timeout(60_000)),
+    detect: () => detectDeletions(deps, { tenantId, connectorId, runId }, AbortSignal.timeout(60_000)),
     next: async () => {
       await finishSync(deps, { tenantId, connectorId, runId, end: 'done' });
       runId = await begin();
@@ -236,6 +235,22 @@ it('has documents read together when they begin, where it was too early to read 
   await attempt();
   expect(prepared).toEqual([100, 100, 50]);
   expect(await space.contents()).toEqual(all(250));
+});
+
+it('has stored what it has fetched when the next documents of its page have to wait for the host', async () => {
+  const { source, space, attempt } = await begun(150);
+  // It is left out, so that the batch is not full.
+  source.put('d0', 'x', { byteSize: 1_073_741_824 });
+  let prepared = 0;
+  source.prepare = async (refs) => {
+    prepared += 1;
+    // Longer than a step waits.
+    await moveHost(space.ids.tenantId, 60);
+    return refs.length;
+  };
+  expect(await attempt()).toMatchObject({ state: 'more', recordsFetched: 100 });
+  expect(prepared).toBe(1);
+  expect(Object.keys(await space.contents())).toHaveLength(99);
 });
 
 async function nextAt(tenantId: string): Promise<string> {

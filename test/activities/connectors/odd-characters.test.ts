@@ -161,7 +161,7 @@ describe('a document that is listed with characters that PostgreSQL cannot store
       { id: 'g\0', members: ['a@b.example'] },
       { id: 'h', members: ['a\0@b.example', 'b@b.example'] },
     ];
-    await world.unitOfWork.inTenant(space.ids.tenantId, (em) => saveGroups(em, runId, groups));
+    await world.unitOfWork.inTenant(space.ids.tenantId, (em) => saveGroups(em, runId, groups, null));
     const { rows } = await world.admin.query(
       'select group_id, address from source_group_members where connector_id = $1',
       [space.connectorId],

@@ -67,6 +67,44 @@ describe('a step that fetches documents of a slow source', () => {
   });
 });
 
+describe('steps that fetch a page of a source that brings other documents each time', () => {
+  it('end, as answers that break their protocol', async () => {
+    const { source, space, begin, fetch } = await openMemorySteps(world);
+    let listed = 0;
+    source.page = () => {
+      const refs = Array.from({ length: 50 }, () => `d${(listed += 1)}`);
+      for (const ref of refs) source.put(ref, `Document ${ref}.`);
+      return {
+        documents: refs.map((ref) => source.listed(ref)),
+        gone: [],
+        next: 'next',
+        checkpoint: null,
+        total: null,
+        scope: 'everything',
+      };
+    };
+    await begin();
+    const steps: unknown[] = [];
+    await clocked(async (move) => {
+      source.before = (kind) => {
+        if (kind === 'fetch') move(2_000);
+      };
+      const step = () =>
+        fetch().then(
+          ({ state }) => state,
+          ({ type }: { type: string }) => type,
+        );
+      for (let taken = 0; taken < 40 && (taken === 0 || steps.at(-1) === 'more'); taken += 1) {
+        steps.push(await step());
+      }
+    });
+    expect(steps.at(-1)).toBe('source_invalid');
+    // A page may change while it is read.
+    expect(steps.length).toBeGreaterThan(5);
+    expect((await space.runs())[0]!.recordsFetched).toBeLessThan(600);
+  });
+});
+
 describe('a step that fetches changes of a slow source', () => {
   it('comes to the end of its page, also where each of its documents may have changed once more', async () => {
     const { source, space, begin, fetch } = await openMemorySteps(world);
@@ -94,6 +132,77 @@ describe('a step that fetches changes of a slow source', () => {
     expect(states.length).toBeGreaterThan(2);
     expect(states.at(-1)).toBe('listed');
     expect(await space.documents()).toHaveLength(30);
+  });
+});
+
+describe('a step that reads the groups of a slow source', () => {
+  const grouped = async () => {
+    const opened = await openMemorySteps(world);
+    opened.source.pageSize = 1;
+    for (let n = 1; n <= 9; n += 1) opened.source.members.set(`g${n}`, [`m${n}@example.org`]);
+    const members = async () => {
+      const { rows } = await world.admin.query<{ name: string }>(
+        'select group_id as name from source_group_members where connector_id = $1 order by 1',
+        [opened.space.ids.connectorId],
+      );
+      return rows.map(({ name }) => name);
+    };
+    const checkAll = async () => {
+      const steps = [];
+      while (steps.length < 20 && (steps.length === 0 || steps.at(-1)?.state === 'more')) {
+        steps.push(await opened.check());
+      }
+      return steps;
+    };
+    return { ...opened, members, checkAll };
+  };
+
+  it('ends between two pages, and the next one goes on there', async () => {
+    const { source, begin, fetch, detect, finish, members, checkAll } = await grouped();
+    source.put('a', 'Alpha.');
+    await begin();
+    expect((await checkAll()).map(({ state }) => state)).toEqual(['done']);
+    await fetch();
+    await detect();
+    await finish('done');
+    source.members.delete('g9');
+    source.requests.length = 0;
+    await begin();
+    await clocked(async (move) => {
+      source.before = (kind) => {
+        if (kind === 'groups') move(25_000);
+      };
+      expect((await checkAll()).map(({ state }) => state)).toEqual(['more', 'more', 'done']);
+    });
+    const places = Array.from({ length: 7 }, (_, n) => `groups ${n + 1}`);
+    expect(source.requests).toEqual(['check', 'groups', ...places]);
+    expect(await members()).toEqual(['g1', 'g2', 'g3', 'g4', 'g5', 'g6', 'g7', 'g8']);
+  });
+
+  it('goes on after a pause that the source asks for, and begins again where it has forgotten the place', async () => {
+    const { source, begin, members, checkAll } = await grouped();
+    await begin();
+    const failures = [
+      new SourceFailure('rate_limited', 'Later.', { retryAfterMs: 100 }),
+      new SourceFailure('cursor_expired', 'It is forgotten.'),
+    ];
+    source.before = (kind, place) => {
+      const failure = kind === 'groups' && place === '5' ? failures.shift() : undefined;
+      if (failure !== undefined) throw failure;
+    };
+    expect(await checkAll()).toEqual([{ state: 'more', pauseMs: 100 }, { state: 'done' }]);
+    expect(await members()).toHaveLength(9);
+    expect(source.take('groups').filter((request) => request === 'groups')).toHaveLength(2);
+  });
+
+  it('ends the run where the pages have no end', async () => {
+    const { source, begin, check } = await grouped();
+    const runId = await begin();
+    let pages = 0;
+    source.groups = () => Promise.resolve({ groups: [], next: String((pages += 1)) });
+    await world.admin.query('update sync_runs set group_pages = 990 where id = $1', [runId]);
+    await expect(check()).rejects.toMatchObject({ type: 'source_invalid' });
+    expect(pages).toBe(10);
   });
 });
 

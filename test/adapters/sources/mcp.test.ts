@@ -198,6 +198,54 @@ describe('an MCP source', () => {
     await expect(source.check(brief())).rejects.toMatchObject({ code: 'scope_invalid' });
   });
 
+  it.each(['HTTP 403', 'an error'])(
+    'reads the other resources in the same session where the server answers %s for one of them',
+    async (how) => {
+      const asked: string[] = [];
+      const { source } = await odd((request, response) => {
+        if (request?.method !== undefined) asked.push(request.method);
+        if (request?.method !== 'resources/read') return false;
+        const { uri } = request.params as { uri: string };
+        if (uri !== 'docs:///secret.md') {
+          answerJson(response, request.id, { contents: [{ uri, text: 'open' }] });
+        } else if (how === 'HTTP 403') {
+          response.writeHead(403).end();
+        } else {
+          response.writeHead(200, { 'content-type': 'application/json' });
+          const error = { code: -32_603, message: 'Not for you' };
+          response.end(JSON.stringify({ jsonrpc: '2.0', id: request.id, error }));
+        }
+        return true;
+      });
+      const read = (name: string) =>
+        source.fetch({ ref: `docs:///${name}`, version: null, mediaType: null, maxBytes: 1_000 }, brief());
+      expect(await read('a.md')).toMatchObject({ kind: 'content' });
+      if (how === 'HTTP 403') {
+        expect(await read('secret.md')).toEqual({ kind: 'skipped', code: 'forbidden_by_source' });
+        expect(await source.exists('docs:///secret.md', brief())).toBe(true);
+      } else {
+        // A failure of the document alone, while the source answers otherwise.
+        await expect(read('secret.md')).rejects.toMatchObject({ code: 'source_unreachable' });
+      }
+      expect(await read('b.md')).toMatchObject({ kind: 'content' });
+      expect(asked.filter((method) => method === 'initialize')).toHaveLength(1);
+    },
+  );
+
+  it.each(['initialize', 'resources/list'])(
+    'ends a run where the server answers HTTP 403 to %s',
+    async (method) => {
+      const { source } = await odd((request, response) => {
+        if (request?.method !== method) return false;
+        response.writeHead(403).end();
+        return true;
+      });
+      const input = { ref: 'docs:///a.md', version: null, mediaType: null, maxBytes: 1_000 };
+      const work = method === 'initialize' ? source.fetch(input, brief()) : source.check(brief());
+      await expect(work).rejects.toMatchObject({ code: 'auth_failed' });
+    },
+  );
+
   it('ends a listing whose cursor repeats, and one without an end', async () => {
     let asked = 0;
     const list = (cursor: () => string) =>

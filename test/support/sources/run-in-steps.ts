@@ -1,3 +1,4 @@
+import { checkSource } from '#activities/connectors/check-source.ts';
 import { detectDeletions } from '#activities/connectors/detect-deletions.ts';
 import { fetchPages } from '#activities/connectors/fetch-pages.ts';
 import { finishSync } from '#activities/connectors/finish-sync.ts';
@@ -51,12 +52,16 @@ export class RunInSteps {
     return this.#runId;
   }
 
+  check(signal = AbortSignal.timeout(60_000)) {
+    return checkSource(this.#deps, this.#ids, signal);
+  }
+
   fetch(signal = AbortSignal.timeout(240_000)) {
     return fetchPages(this.#deps, this.#ids, signal);
   }
 
   detect(signal = AbortSignal.timeout(60_000)) {
-    return detectDeletions(this.#deps, { ...this.#ids, after: null }, signal);
+    return detectDeletions(this.#deps, this.#ids, signal);
   }
 
   finish(end: 'done' | 'cancelled' | 'failed' = 'done') {
