@@ -9,6 +9,7 @@ import type { CredentialCache } from '#domain/identity/api-keys/credential-cache
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import { proveApiKey } from '#domain/identity/api-keys/prove-api-key.ts';
 import { isToken } from '#domain/identity/sessions/bearer-token.ts';
+import { isSessionOpen } from '#domain/identity/sessions/is-session-open.ts';
 import { proveAccessToken } from '#domain/identity/sessions/resolve-token.ts';
 import { statusOf } from '../errors.ts';
 import { FailedAttempts, type Attempt } from './failed-attempts.ts';
@@ -26,7 +27,10 @@ declare module 'fastify' {
      * @throws `too_many_failed_attempts` instead of another attempt
      */
     asAttempt<T>(keyId: string, work: () => Promise<T>): Promise<T>;
-    /** Verifies the credential again. @throws when it was revoked meanwhile */
+    /**
+     * Verifies again what the request was accepted with: its key, or the session of its access token, which may expire
+     * meanwhile. @throws `invalid_credentials` when the key or the session has ended
+     */
     reauthenticate(): Promise<void>;
   }
 }
@@ -57,10 +61,11 @@ export function createCredentialVerifier(deps: AuthenticationDependencies): Cred
 
 /** `X-API-Key: ak.…` or `Authorization: Bearer` with a key or an access token (`at.…`); both only of one principal. */
 export function authenticate(app: FastifyInstance, verifier: CredentialVerifier): void {
+  const accepted = new WeakMap<FastifyRequest, Proved[]>();
   app.decorateRequest('identity');
   app.decorateRequest('reauthenticate', async function reauthenticate(this: FastifyRequest) {
-    // Uses the key's current permissions.
-    this.identity = await identify(this, verifier, { skipCache: true });
+    const proved = await Promise.all((accepted.get(this) ?? []).map((each) => proveAgain(each, verifier)));
+    this.identity = onlyPrincipal(proved);
   });
   app.decorateRequest('hasIdentity', function hasIdentity(this: FastifyRequest) {
     return (this.identity as Identity | undefined) !== undefined;
@@ -78,34 +83,66 @@ export function authenticate(app: FastifyInstance, verifier: CredentialVerifier)
   });
   app.addHook('onRequest', async (request) => {
     if (!('public' in request.routeOptions.config)) {
-      request.identity = await identify(request, verifier);
+      const proved = await proveAll(request, verifier);
+      accepted.set(request, proved);
+      request.identity = onlyPrincipal(proved);
       rejectOtherTenant(request);
     }
   });
 }
 
-async function identify(
-  request: FastifyRequest,
-  verifier: CredentialVerifier,
-  how = { skipCache: false },
-): Promise<Identity> {
-  const tokens = presented(request);
-  const [first, second] = await Promise.all(
-    tokens.map((credential) => resolve({ credential, address: request.ip, ...how }, verifier)),
+/** A credential of a request, and whom it proved. */
+interface Proved {
+  credential: Presented;
+  identity: Identity;
+}
+
+function proveAll(request: FastifyRequest, verifier: CredentialVerifier): Promise<Proved[]> {
+  return Promise.all(
+    presented(request).map(async (credential) => ({
+      credential,
+      identity: await resolve({ credential, address: request.ip, skipCache: false }, verifier),
+    })),
   );
+}
+
+/**
+ * No attempt, since the credential was right: what others try from the same address ends no request that is accepted.
+ * @throws `invalid_credentials`
+ */
+async function proveAgain({ credential, identity }: Proved, verifier: CredentialVerifier): Promise<Proved> {
+  const { tenantId, sessionId } = identity;
+  if (sessionId != null) {
+    if (!(await isSessionOpen(verifier.database, { tenantId, sessionId }))) {
+      throw invalidCredentials();
+    }
+    return { credential, identity };
+  }
+  const known = await proveApiKey(verifier, credential.text);
+  if (known === null) {
+    throw invalidCredentials();
+  }
+  verifier.uses.note(known.identity);
+  // With the key's current permissions.
+  return { credential, identity: known.identity };
+}
+
+/** @throws `not_authenticated` without a credential, `ambiguous_credentials` */
+function onlyPrincipal([first, second]: readonly Proved[]): Identity {
   if (first === undefined) {
     throw new DomainError(
       'not_authenticated',
       'Send an API key in X-API-Key, or an API key or access token as a bearer token.',
     );
   }
+  const { identity } = first;
   if (
     second !== undefined &&
-    (second.tenantId !== first.tenantId || second.principalId !== first.principalId)
+    (second.identity.tenantId !== identity.tenantId || second.identity.principalId !== identity.principalId)
   ) {
     throw new DomainError('ambiguous_credentials', 'The two credentials belong to different principals.');
   }
-  return first;
+  return identity;
 }
 
 /** The header only selects the tenant of a sign-in; elsewhere it must match the credential. */

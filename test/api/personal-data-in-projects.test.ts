@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Follower } from '#api/sse/stream-hub.ts';
+import type { Follower } from '#api/sse/follower.ts';
 import type { Permission } from '#domain/foundation/access/permissions.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { openEngine, type Engine } from '../support/engine.ts';

@@ -1,3 +1,4 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
@@ -5,6 +6,11 @@ import { parseState } from '../shared/stored-text.ts';
 
 export const pageSize = 100;
 const maxUriBytes = 2_000;
+/**
+ * Compared with the patterns before others have their turn. A server may list ten thousands in one answer, and the
+ * comparison of each takes up to two milliseconds where both repeat themselves.
+ */
+const comparedAtOnce = 10;
 
 const resource = z.object({
   uri: z.string(),
@@ -23,16 +29,23 @@ export interface ListedPage {
 }
 
 /** @throws SourceFailure for an answer that is no list of resources */
-export function toPage(result: unknown, fits: (uri: string) => boolean): ListedPage {
+export async function toPage(result: unknown, fits: (uri: string) => boolean): Promise<ListedPage> {
   const parsed = answer.safeParse(result);
   if (!parsed.success) {
     throw new SourceFailure('source_invalid', 'The tool server does not answer with a list of resources.');
   }
   const { resources, nextCursor } = parsed.data;
-  const listable = resources.filter(
-    ({ uri }) => uri.isWellFormed() && Buffer.byteLength(uri) <= maxUriBytes && fits(uri),
-  );
-  return { documents: listable.map(toDocument), next: nextCursor ?? null };
+  const documents: ListedDocument[] = [];
+  for (const [n, listed] of resources.entries()) {
+    if (n % comparedAtOnce === comparedAtOnce - 1) {
+      await othersTurn();
+    }
+    const { uri } = listed;
+    if (uri.isWellFormed() && Buffer.byteLength(uri) <= maxUriBytes && fits(uri)) {
+      documents.push(toDocument(listed));
+    }
+  }
+  return { documents, next: nextCursor ?? null };
 }
 
 function toDocument({

@@ -137,7 +137,7 @@ class McpSource implements Source {
     try {
       const params = cursor === null ? {} : { cursor };
       const result = await this.#session.request('resources/list', params, { signal });
-      const page = toPage(result, (uri) => fitsPatterns(uri, this.#scope.uri_patterns));
+      const page = await toPage(result, (uri) => fitsPatterns(uri, this.#scope.uri_patterns));
       this.#answer = { ...page, cursor };
       return page;
     } catch (error) {

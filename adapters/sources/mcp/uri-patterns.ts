@@ -1,6 +1,6 @@
 /**
  * Whether a URI fits one of the patterns, in which `*` stands for any characters; without patterns every URI fits. The
- * parts between the stars are looked for from left to right, so the time is linear for each pattern.
+ * parts between the stars are looked for from left to right, each once.
  */
 export function fitsPatterns(uri: string, patterns: readonly string[]): boolean {
   return patterns.length === 0 || patterns.some((pattern) => fits(uri, pattern));

@@ -1,3 +1,5 @@
+import { extendBorders, extended, GrowingSearch } from './growing-search.ts';
+
 /** Min length of a match that counts as a repeat; shorter matches happen by chance. */
 const MIN_MATCH = 16;
 /** White space that a model may put before a repeat; from this length on it counts as new text. */
@@ -52,6 +54,9 @@ export class ContinuationMatcher {
   readonly #prefix: string;
   readonly #shown: string;
   readonly #space: string;
+  /** Whether the held text, also without the white space before it, may still reach the prefix's end. */
+  readonly #search: GrowingSearch;
+  readonly #searchBehind: GrowingSearch;
   #held = '';
   /** Min length at which the held text is judged again. */
   #judgedFrom = 0;
@@ -61,6 +66,8 @@ export class ContinuationMatcher {
     this.#prefix = prefix;
     this.#shown = shownPrefix(prefix);
     this.#space = prefix.slice(this.#shown.length);
+    this.#search = new GrowingSearch(prefix);
+    this.#searchBehind = new GrowingSearch(prefix);
     if (prefix === '') this.#matched = 'none';
   }
 
@@ -102,11 +109,11 @@ export class ContinuationMatcher {
 
   #judge(ended: boolean): Verdict {
     const text = this.#held;
-    const direct = this.#repeat(text, { ended, minLength: 1 });
+    const direct = this.#repeat(text, this.#search, { ended, minLength: 1 });
     if (direct !== undefined) return direct;
     const leading = text.length - text.trimStart().length;
     if (leading > 0 && leading < MAX_LEADING_SPACE) {
-      const behind = this.#repeat(text.slice(leading), { ended, minLength: MIN_MATCH });
+      const behind = this.#repeat(text.slice(leading), this.#searchBehind, { ended, minLength: MIN_MATCH });
       if (behind?.kind === 'match') return { ...behind, drop: leading + behind.drop };
       if (behind?.kind === 'open') return behind;
     }
@@ -117,11 +124,15 @@ export class ContinuationMatcher {
    * How `text` repeats the prefix; undefined if it does not. `minLength` is the min length of a whole prefix to
    * recognise.
    */
-  #repeat(text: string, { ended, minLength }: { ended: boolean; minLength: number }): Verdict | undefined {
+  #repeat(
+    text: string,
+    search: GrowingSearch,
+    { ended, minLength }: { ended: boolean; minLength: number },
+  ): Verdict | undefined {
     if (this.#shown.length >= minLength && text.startsWith(this.#shown)) {
       return this.#dropSpace(text, { at: this.#shown.length, matched: 'whole_prefix', ended });
     }
-    if (!ended && mayStillReachEnd(this.#prefix, text)) return OPEN;
+    if (!ended && search.occursBeforeEnd(text)) return OPEN;
     const shown = overlap(this.#shown, text);
     if (shown > 0) return this.#dropSpace(text, { at: shown, matched: 'overlap', ended });
     const whole = overlap(this.#prefix, text);
@@ -143,12 +154,6 @@ export class ContinuationMatcher {
   }
 }
 
-/** Whether `text` occurs in `prefix` before its end, so that a longer text may still match the prefix's end. */
-function mayStillReachEnd(prefix: string, text: string): boolean {
-  const at = prefix.indexOf(text);
-  return at !== -1 && at + text.length < prefix.length;
-}
-
 /**
  * Length of the longest end of `prefix` that `text` starts with; 0 below `minLength`. Linear time (Knuth, Morris and
  * Pratt): both texts are a model's, which may repeat itself without end.
@@ -156,29 +161,13 @@ function mayStillReachEnd(prefix: string, text: string): boolean {
 function overlap(prefix: string, text: string, minLength = MIN_MATCH): number {
   const limit = Math.min(prefix.length, text.length);
   if (limit < minLength) return 0;
-  const borders = bordersOf(text, limit);
+  const borders: number[] = [];
+  extendBorders(text, borders, limit);
   let length = 0;
   for (let at = prefix.length - limit; at < prefix.length; at += 1) {
     length = extended(text, borders, { length, by: prefix.charCodeAt(at) });
   }
   return length >= minLength ? length : 0;
-}
-
-/** For each start of `text` up to `limit` characters, the length of its longest proper end that is also its start. */
-function bordersOf(text: string, limit: number): Int32Array {
-  const borders = new Int32Array(limit);
-  for (let at = 1, length = 0; at < limit; at += 1) {
-    length = extended(text, borders, { length, by: text.charCodeAt(at) });
-    borders[at] = length;
-  }
-  return borders;
-}
-
-/** The length of the start of `text` that is matched once `by` is read after `length` matched characters. */
-function extended(text: string, borders: Int32Array, read: { length: number; by: number }): number {
-  let { length } = read;
-  while (length > 0 && text.charCodeAt(length) !== read.by) length = borders[length - 1] ?? 0;
-  return text.charCodeAt(length) === read.by ? length + 1 : length;
 }
 
 function commonStart(a: string, b: string): number {

@@ -6,9 +6,6 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { isFinished } from '#domain/knowledge/connectors/sync-status.ts';
 
-/** How long a credential is taken to be valid while a stream is open. */
-const recheckMs = 60_000;
-
 /** A HEAD request never attaches to a stream. */
 export function wantsEvents({ method, headers }: FastifyRequest): boolean {
   return method !== 'HEAD' && (headers.accept?.includes('text/event-stream') ?? false);
@@ -32,15 +29,11 @@ export function streamRun(
     throw new DomainError('draining', 'This process is stopping; try again.', { retryAfter: 1 });
   }
   const leave = deps.streamPlaces.take(request.identity);
-  let provedAt = Date.now();
   streamRecord(request, reply, {
     event: 'sync_run',
     first,
     read: async () => {
-      if (Date.now() - provedAt > recheckMs) {
-        await request.reauthenticate();
-        provedAt = Date.now();
-      }
+      await request.reauthenticate();
       return snapshotOf(await read());
     },
     maxMs: deps.config.MAX_STREAM_SECONDS * 1_000,

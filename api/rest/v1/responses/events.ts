@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { openMapping } from '#api/restore.ts';
 import { Restorer } from '#api/sse/restorer.ts';
-import { linesAfter } from '#api/sse/stream-hub.ts';
+import { linesAfter } from '#api/sse/lines-after.ts';
 import { eventHead } from '#domain/responses/record/stream-events.ts';
 import { readStreams } from '#domain/responses/store/stream-store.ts';
 import { read, requireInRange } from './deliver.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ContinuationMatcher, shownPrefix, splitAtCodePoint } from '#domain/responses/stream/continuation.ts';
 import type { Decision } from '#domain/responses/stream/continuation.ts';
-import { expectLinear } from '../../../support/growth.ts';
+import { expectLinear, shortest } from '../../../support/growth.ts';
 
 interface Outcome {
   text: string;
@@ -264,6 +264,14 @@ describe('text that repeats itself', () => {
       'nearly the same',
       (size) => [`${'a'.repeat(size)}b`.repeat(2), `${'a'.repeat(size)}b${'a'.repeat(size)}c`],
     ],
+    [
+      'a letter that is not in it',
+      (size) => ['a'.repeat(size), `${'a'.repeat(100)}b${'a'.repeat(size / 4)}`],
+    ],
+    [
+      'a letter that is not in it, behind white space',
+      (size) => ['a'.repeat(size), `\n${'a'.repeat(100)}b${'a'.repeat(size / 4)}`],
+    ],
   ])('(%s) is joined in linear time', (name, make) => {
     expectLinear(name, { make, work: joined, size: 4_000 });
     // Quadratic time is not waited for at this size.
@@ -273,6 +281,13 @@ describe('text that repeats itself', () => {
   test('is not scanned again for each of its pieces', () => {
     const make = (size: number) => ['a'.repeat(2 * size), ...Array.from({ length: size }, () => 'a')];
     expectLinear('a repeat in pieces', { make, work: joined, size: 60_000 });
+  });
+
+  test('in pieces that match late is joined within a second', () => {
+    const start = `${'a'.repeat(100)}b`;
+    const published = `${'a'.repeat(100_000)}${start}${'a'.repeat(1_000)}c`;
+    const parts = [published, start, ...Array.from({ length: 900 }, () => 'a')];
+    expect(shortest(() => joined(parts), 1)).toBeLessThan(1_000);
   });
 });
 
