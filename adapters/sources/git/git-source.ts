@@ -107,7 +107,7 @@ export class GitSource implements Source {
       const ids = [...new Set(all)];
       if (ids.length < 2) return 0;
       const format = await this.#client.format(signal);
-      const blobs = await readBlobs(this.#client.blobPack(ids, signal), format);
+      const blobs = await readBlobs(this.#client.blobPack(ids, signal), { ids, format }, signal);
       this.#prepared.add(blobs, all);
       this.#hasLargeFiles = blobs.size * 2 < ids.length;
       return all.filter((id) => blobs.has(id)).length;
