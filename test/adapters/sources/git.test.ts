@@ -124,6 +124,26 @@ test('a listing whose commit goes away has to begin again', async () => {
   expect(refs(await listAll(source))).toHaveLength(501);
 });
 
+test('a file whose listed state is gone has no content, so that another state does not count as that one', async () => {
+  const server = await serve();
+  await server.put('a.md', 'earlier');
+  await server.put('b.md', 'same');
+  const first = await listAll(await open(server));
+  const earlier = (await server.git('rev-parse', 'HEAD')).trim();
+  await server.put('a.md', 'later');
+  const source = await open(server);
+  const second = await listAll(source, first.checkpoint);
+  expect(refs(second)).toEqual(['a.md']);
+  // As a server behind the same address that has not got the last push.
+  await server.git('reset', '-q', '--hard', earlier);
+  await server.git('reflog', 'expire', '--expire=now', '--all');
+  await server.git('gc', '-q', '--prune=now');
+  await expect(read(source, 'a.md')).rejects.toMatchObject({ code: 'source_invalid' });
+  const forced = await listAll(await open(server), first.checkpoint);
+  expect([forced.scope, refs(forced)]).toEqual(['changes', []]);
+  expect(await read(await open(server), 'a.md')).toBe('earlier');
+});
+
 test.each([0, 1, 500, 501])('pages of %i documents', async (count) => {
   const server = await serve();
   for (let each = 0; each < count; each += 1) await server.put(`d/${each}.md`, String(each));
