@@ -7,6 +7,7 @@ import type { SourceAccess } from '#adapters/sources/provider.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { startGitServer, type GitServer, type GitServerOptions } from '#test/support/sources/git-server.ts';
+import { expectNarrowed } from '#test/support/sources/narrowed-scope.ts';
 import { oddNames } from '#test/support/sources/odd-names.ts';
 import { listAll, openSource } from '#test/support/sources/open-source.ts';
 
@@ -202,6 +203,14 @@ test('scope: folder, patterns, branch; what the repository lacks is named', asyn
   expect([wider.scope, wider.documents.length]).toEqual(['everything', 5]);
   for (const wrong of [{ branch: 'none' }, { path: 'docs/none' }, { path: 'e.md' }]) {
     await expect((await open(server, wrong)).check(soon())).rejects.toMatchObject({ code: 'scope_invalid' });
+  }
+});
+
+test('what a narrower scope leaves out does not exist for it', async () => {
+  const server = await serve();
+  for (const name of ['docs/a.md', 'docs/b.txt', 'docs/drafts/c.md', 'e.md']) await server.put(name, name);
+  for (const narrower of [{ path: 'docs' }, { include: ['*.txt'] }, { exclude: ['docs/drafts/'] }]) {
+    await expectNarrowed(gitProvider, server, narrower);
   }
 });
 

@@ -9,6 +9,7 @@ import { startEverything } from '../../support/tool-servers.ts';
 describeSource('resources of a tool server', {
   provider: mcpProvider,
   start: startMcpSource,
+  narrower: () => ({ uri_patterns: ['docs:///folder/*'] }),
   pageSize: 100,
 });
 
