@@ -108,7 +108,12 @@ export function s3Source(scope: S3Scope, access: S3Access): Source {
         await client.send(new HeadObjectCommand({ Bucket, Key: ref }), { abortSignal });
         return true;
       } catch (error) {
-        return isGone(serviceAnswer(error)) ? false : failed(abortSignal)(error);
+        const answer = serviceAnswer(error);
+        // What may not be read is not known to be deleted; without a body the answer does not say whether it is the key.
+        if (answer?.status === 403) {
+          return true;
+        }
+        return isGone(answer) ? false : failed(abortSignal)(error);
       }
     },
 
