@@ -199,6 +199,33 @@ describe('an MCP source', () => {
     await expect(source.check(brief())).rejects.toMatchObject({ code: 'scope_invalid' });
   });
 
+  it.each([
+    ['the SDK for Python', 0, 'gone'],
+    ['one with a code of its own', -31_999, 'gone'],
+    ['the earlier revision', -32_002, 'gone'],
+    ['the later revision', -32_602, 'gone'],
+    ['one that has failed', -32_603, 'source_unreachable'],
+    ['one without the method', -32_601, 'scope_invalid'],
+    ['one that asks for consent', -32_042, 'source_unreachable'],
+    ['one whose time is over', -32_001, 'source_unreachable'],
+  ])(
+    'takes the error of a server such as %s for what it says of an unlisted resource',
+    async (_, code, is) => {
+      const { source } = await odd((asked, response) => {
+        if (asked?.method !== 'resources/read') return false;
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const error = { code, message: 'words of the server' };
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error }));
+        return true;
+      });
+      const outcome = await source.exists('docs:///a.md', brief()).then(
+        (exists) => (exists ? 'there' : 'gone'),
+        (failure: { code: string }) => failure.code,
+      );
+      expect(outcome).toBe(is);
+    },
+  );
+
   it('ends a listing whose cursor repeats, and one without an end', async () => {
     let asked = 0;
     const list = (cursor: () => string) =>
