@@ -227,8 +227,12 @@ async function dial(scope: ImapScope, { connect }: ImapAccess, signal: AbortSign
   if (tls === 'implicit') {
     return { host: bareHost(host), port, secure: true, tls: { socket, rejectUnauthorized: true, ...ca } };
   }
-  const address = socket.remoteAddress ?? bareHost(host);
+  const address = socket.remoteAddress;
   socket.destroy();
+  if (address === undefined) {
+    // The server has ended the connection. The client must not dial the name: it could mean another address now.
+    throw new SourceFailure('source_unreachable', 'The mail server ends the connection.');
+  }
   const name = /[a-z]/.test(host) && !host.startsWith('[') ? { servername: host } : {};
   const options = { rejectUnauthorized: true, ...ca };
   return { host: address, port, secure: false, doSTARTTLS: tls === 'starttls', tls: options, ...name };
