@@ -180,6 +180,46 @@ test.each([
   expect(blockedMs).toBeLessThan(1_500);
 });
 
+const flagged = (count: number) =>
+  Array.from({ length: count }, (_, at) => `* ${at + 1} FETCH (UID ${at + 1} FLAGS () MODSEQ (8))\r\n`).join(
+    '',
+  );
+
+test('more changes of flags than are read have everything listed, in each run', async () => {
+  const opening: string[] = [];
+  const busy = await serve({
+    ...resync,
+    EXAMINE: (socket, tag, line) => {
+      opening.push(line.includes('QRESYNC') ? 'changes' : 'everything');
+      socket.write(`${opened(line.includes('QRESYNC') ? flagged(50_100) : '')}${tag} OK done\r\n`);
+    },
+  });
+  for (let run = 0; run < 2; run += 1) {
+    const page = await busy.list({ cursor: null, checkpoint }, signal);
+    expect(page).toMatchObject({ scope: 'everything', gone: [], documents: { length: 1 } });
+    expect(JSON.parse(page.checkpoint ?? '')).toMatchObject({ mailboxes: [{ modseq: '9' }] });
+  }
+  expect(opening).toEqual(['changes', 'everything', 'changes', 'everything']);
+});
+
+test('each mailbox may have as many changes of flags', async () => {
+  const mailboxes = ['INBOX', 'One', 'Two'];
+  const busy = await serve(
+    {
+      ...resync,
+      LIST: mailboxes.map((path) => `* LIST () "/" ${path}\r\n`).join(''),
+      EXAMINE: (socket, tag, line) => {
+        socket.write(`${opened(line.includes('QRESYNC') ? flagged(30_000) : '')}${tag} OK done\r\n`);
+      },
+    },
+    { mailboxes },
+  );
+  const state = { validity: '7', next: 2, modseq: '5' };
+  const before = { form: 2, mailboxes: mailboxes.map((path) => ({ path, ...state })), since: null };
+  const page = await busy.list({ cursor: null, checkpoint: JSON.stringify(before) }, signal);
+  expect(page).toMatchObject({ scope: 'changes', gone: [] });
+});
+
 test.each(['starttls', 'off'] as const)(
   'with tls %s no name is dialled that the guard has not seen',
   async (tls) => {
