@@ -60,7 +60,7 @@ export class FilesystemSource implements Source {
       // After a failure the same cursor begins with a listing of its own.
       this.#listing = null;
       const paths = await listing.next((segments) => this.#accepts(segments), signal);
-      const stats = await statAll(root, paths);
+      const stats = await statAll(root, paths, () => listing.miss());
       const documents = paths.flatMap((segments) => {
         const file = stats.get(segments);
         if (file?.isFile() !== true) return [];
@@ -138,7 +138,13 @@ export class FilesystemSource implements Source {
     return this.#run(answerMs, signal, async (root) => {
       await this.#assertFolder(root, signal);
       const segments = this.#segmentsOf(ref);
-      return segments !== null && (await statAll(root, [segments])).get(segments)?.isFile() === true;
+      if (segments === null) return false;
+      let isMissed = false;
+      const found = await statAll(root, [segments], () => {
+        isMissed = true;
+      });
+      // What may not be looked at is not known to be deleted.
+      return isMissed || found.get(segments)?.isFile() === true;
     });
   }
 

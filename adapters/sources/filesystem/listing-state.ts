@@ -10,24 +10,32 @@ const cursorSchema = z.strictObject({ after: z.string(), truncated: z.boolean() 
 
 /** A listing between two pages. Kept, it goes on at once; its cursor lets another process go on. */
 export class ListingState {
-  /** Where the next page begins; null before the first page and after the last one. */
-  cursor: string | null;
   truncated = false;
+  /** The entry that the last page ended with; null before the first page and after the last one. */
+  #after: string | null = null;
   readonly #visits: AsyncGenerator<Visited>;
 
   constructor(start: Pick<Walk, 'root' | 'enters'> & { folder: readonly string[]; cursor: string | null }) {
-    this.cursor = start.cursor;
     const from = start.cursor === null ? null : parseState(cursorSchema, start.cursor);
     this.truncated = from?.truncated ?? false;
-    const onMissed = () => {
-      this.truncated = true;
-    };
+    this.#after = from?.after ?? null;
+    const onMissed = () => this.miss();
     const { root, enters, folder } = start;
     this.#visits = walkFolder(
       { root, enters, onMissed },
       folder,
       from?.after.split('/').slice(folder.length) ?? null,
     );
+  }
+
+  /** Where the next page begins; null before the first page and after the last one. */
+  get cursor(): string | null {
+    return this.#after === null ? null : JSON.stringify({ after: this.#after, truncated: this.truncated });
+  }
+
+  /** Something could not be read: nothing counts as deleted. */
+  miss(): void {
+    this.truncated = true;
   }
 
   /** Paths of the next page. */
@@ -37,14 +45,14 @@ export class ListingState {
       signal.throwIfAborted();
       const { value, done } = await this.#visits.next();
       if (done === true) {
-        this.cursor = null;
+        this.#after = null;
         return found;
       }
       if (value.isFile && accepts(value.segments)) {
         found.push(value.segments);
       }
       if (found.length === documentsPerPage || visits === visitsPerPage) {
-        this.cursor = JSON.stringify({ after: value.segments.join('/'), truncated: this.truncated });
+        this.#after = value.segments.join('/');
         return found;
       }
     }

@@ -8,34 +8,52 @@ export function applyDelta(base: Buffer, delta: Buffer, maxBytes: number): Buffe
   if (source.value !== base.byteLength || target.value > maxBytes) {
     return null;
   }
-  const result = Buffer.alloc(target.value);
-  let [at, written] = [target.next, 0];
-  while (at < delta.byteLength) {
-    const code = delta[at] ?? 0;
-    at += 1;
-    let part: Buffer;
-    if ((code & 0x80) === 0) {
-      part = delta.subarray(at, at + code);
-      if (code === 0 || part.byteLength !== code) return null;
-      at += code;
-    } else {
-      let [offset, length] = [0, 0];
-      for (let bit = 0; bit < 7; bit += 1) {
-        if ((code & (1 << bit)) === 0) continue;
-        const byte = delta[at] ?? 0;
-        at += 1;
-        if (bit < 4) offset += byte * 2 ** (8 * bit);
-        else length += byte * 2 ** (8 * (bit - 4));
-      }
-      length ||= 0x1_00_00;
-      part = base.subarray(offset, offset + length);
-      if (part.byteLength !== length) return null;
-    }
-    if (written + part.byteLength > result.byteLength) return null;
-    part.copy(result, written);
-    written += part.byteLength;
+  const instructions = delta.subarray(target.next);
+  // Nothing is allocated for what a delta claims alone: its instructions must make it.
+  let length = 0;
+  const isWhole = follow(base, instructions, (_, from, to) => (length += to - from) <= target.value);
+  if (!isWhole || length !== target.value) {
+    return null;
   }
-  return written === result.byteLength ? result : null;
+  const result = Buffer.alloc(length);
+  let at = 0;
+  follow(base, instructions, (bytes, from, to) => {
+    at += bytes.copy(result, at, from, to);
+    return true;
+  });
+  return result;
+}
+
+/**
+ * @param take gets each part of the result: bytes of the base or of the instructions, from and to a place
+ * @returns false where an instruction is malformed, or `take` wants no more
+ */
+function follow(
+  base: Buffer,
+  instructions: Buffer,
+  take: (bytes: Buffer, from: number, to: number) => boolean,
+): boolean {
+  for (let at = 0; at < instructions.byteLength;) {
+    const code = instructions[at] ?? 0;
+    at += 1;
+    if ((code & 0x80) === 0) {
+      const end = at + code;
+      if (code === 0 || end > instructions.byteLength || !take(instructions, at, end)) return false;
+      at = end;
+      continue;
+    }
+    let [offset, length] = [0, 0];
+    for (let bit = 0; bit < 7; bit += 1) {
+      if ((code & (1 << bit)) === 0) continue;
+      const byte = instructions[at] ?? 0;
+      at += 1;
+      if (bit < 4) offset += byte * 2 ** (8 * bit);
+      else length += byte * 2 ** (8 * (bit - 4));
+    }
+    length ||= 0x1_00_00;
+    if (offset + length > base.byteLength || !take(base, offset, offset + length)) return false;
+  }
+  return true;
 }
 
 /** Little-endian groups of seven bits. */

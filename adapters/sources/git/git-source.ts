@@ -84,16 +84,9 @@ export class GitSource implements Source {
   }
 
   fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    return asSourceFailures(signal, async () => {
-      try {
-        return await this.#read({ ref, version, maxBytes }, signal);
-      } catch (error) {
-        if (!(error instanceof ObjectMissing)) throw error;
-        // The commit that was listed is gone: the branch says what the file is now.
-        this.#commit = null;
-        return this.#read({ ref, version, maxBytes }, signal);
-      }
-    });
+    // Also where the commit is gone, or a server behind the same address lacks it: another state of the file would count
+    // as the listed one. The document fails, and the next run lists it again.
+    return asSourceFailures(signal, () => this.#read({ ref, version, maxBytes }, signal));
   }
 
   /** In one pack. Where less than half of the files fit into its bounds, they are large: each is read by itself. */
@@ -107,7 +100,7 @@ export class GitSource implements Source {
       const ids = [...new Set(all)];
       if (ids.length < 2) return 0;
       const format = await this.#client.format(signal);
-      const blobs = await readBlobs(this.#client.blobPack(ids, signal), format);
+      const blobs = await readBlobs(this.#client.blobPack(ids, signal), { ids, format }, signal);
       this.#prepared.add(blobs, all);
       this.#hasLargeFiles = blobs.size * 2 < ids.length;
       return all.filter((id) => blobs.has(id)).length;

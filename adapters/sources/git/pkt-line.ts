@@ -3,37 +3,51 @@ import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 /** One line of git's protocol, or one of the marks between lines. */
 export type PktLine = Uint8Array | 'flush' | 'delimiter';
 
-const invalid = () => new SourceFailure('source_invalid', 'The answer breaks the protocol of git.');
+const prefixBytes = 4;
 
-/** Reads pkt-lines one after another; memory is bounded by one chunk of the body and one line of 64 KiB. */
+/**
+ * Reads pkt-lines one after another; memory is bounded by one chunk of the body and one line of 64 KiB. Parts of a line
+ * are joined once all have arrived: a body may come in chunks of a byte.
+ */
 export async function* readPktLines(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<PktLine> {
-  let rest: Buffer = Buffer.alloc(0);
+  let parts: Uint8Array[] = [];
+  let [held, needed] = [0, prefixBytes];
   for await (const chunk of body) {
-    rest = rest.byteLength === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
+    parts.push(chunk);
+    held += chunk.byteLength;
+    if (held < needed) continue;
+    const bytes = Buffer.concat(parts, held);
     let at = 0;
-    while (rest.byteLength - at >= 4) {
-      const prefix = rest.toString('latin1', at, at + 4);
-      const length = /^[0-9a-f]{4}$/i.test(prefix) ? Number.parseInt(prefix, 16) : Number.NaN;
-      if (length === 0 || length === 1) {
-        yield length === 0 ? 'flush' : 'delimiter';
-        at += 4;
-      } else if (length === 2) {
-        at += 4;
-      } else if (length >= 4) {
-        if (rest.byteLength - at < length) break;
-        yield rest.subarray(at + 4, at + length);
-        at += length;
+    for (needed = prefixBytes; held - at >= needed;) {
+      const length = lengthAt(bytes, at);
+      if (held - at < length) {
+        needed = length;
+      } else if (length < prefixBytes) {
+        if (length < 2) yield length === 0 ? 'flush' : 'delimiter';
+        at += prefixBytes;
       } else {
-        throw invalid();
+        yield bytes.subarray(at + prefixBytes, at + length);
+        at += length;
       }
     }
-    rest = rest.subarray(at);
+    held -= at;
+    parts = held === 0 ? [] : [bytes.subarray(at)];
   }
-  if (rest.byteLength > 0) {
+  if (held > 0) {
     throw new SourceFailure('source_unreachable', 'The source ended its answer too early.');
   }
+}
+
+/** Of the line that begins here; less than 4 for a mark between lines. */
+function lengthAt(bytes: Buffer, at: number): number {
+  const prefix = bytes.toString('latin1', at, at + prefixBytes);
+  const length = /^[0-9a-f]{4}$/i.test(prefix) ? Number.parseInt(prefix, 16) : 3;
+  if (length === 3) {
+    throw new SourceFailure('source_invalid', 'The answer breaks the protocol of git.');
+  }
+  return length;
 }
 
 /** The text of a line; git's own error line is a failure. */

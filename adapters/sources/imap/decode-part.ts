@@ -25,6 +25,14 @@ export function decodePart(encoding: string, bytes: Buffer): Buffer {
   }
 }
 
+/** Of a soft line break: where its line ends. Blanks may have been added on the way; null: something else follows. */
+function lineEndAfter(bytes: Buffer, equals: number): number | null {
+  let at = equals + 1;
+  while (bytes[at] === 0x20 || bytes[at] === 0x09) at += 1;
+  if (bytes[at] === 0x0d) at += 1;
+  return bytes[at] === 0x0a ? at : null;
+}
+
 /** What is no encoded byte stays as it is. */
 function decodeQuoted(bytes: Buffer): Buffer {
   const decoded = Buffer.alloc(bytes.length);
@@ -38,8 +46,9 @@ function decodeQuoted(bytes: Buffer): Buffer {
         at += 2;
         continue;
       }
-      if (code === '\r\n' || code.startsWith('\n')) {
-        at += code === '\r\n' ? 2 : 1;
+      const end = lineEndAfter(bytes, at);
+      if (end !== null) {
+        at = end;
         continue;
       }
     }

@@ -22,6 +22,13 @@ export const exceedsLimits = (error: unknown): boolean => tooLarge.has((error as
 export const limitFailure = (): SourceFailure =>
   new SourceFailure('source_invalid', 'An answer of the source exceeds its limit of bytes.');
 
+/** The server says more about changes of a mailbox than may be read: everything has to be listed. */
+export class ChangesExceedLimits extends SourceFailure {
+  constructor() {
+    super('source_invalid', 'The changes of a mailbox exceed the limits of an answer.');
+  }
+}
+
 /** Any error of the client as a `SourceFailure`; an abort of the caller's own signal is passed on as it is. */
 export function imapFailure(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof SourceFailure || signal.aborted || !(error instanceof Error)) {

@@ -1,6 +1,7 @@
-import { SourceFailure, type Source } from '#domain/knowledge/connectors/source.ts';
+import { SourceFailure, type ListInput, type Source } from '#domain/knowledge/connectors/source.ts';
 import { encodedLimit } from './decode-part.ts';
 import { fetchMessage, hasAttachment } from './fetch-message.ts';
+import { ChangesExceedLimits } from './imap-failure.ts';
 import { listMessages } from './list-messages.ts';
 import { firstDay } from './listing-state.ts';
 import { openMailbox, searchUids } from './mailbox.ts';
@@ -15,19 +16,28 @@ export function imapSource(scope: ImapScope, access: ImapAccess): Source {
     try {
       return await work(true);
     } catch (error) {
-      if (error instanceof SourceFailure && error.code === 'source_invalid') return work(false);
+      const isLimit = error instanceof SourceFailure && error.code === 'source_invalid';
+      if (isLimit && !(error instanceof ChangesExceedLimits)) return work(false);
       throw error;
     }
   };
+  const list = (input: ListInput, signal: AbortSignal) =>
+    bearably((hasStructures) =>
+      sessions.run((session) => listMessages({ ...session, hasStructures }, scope, input), signal),
+    );
   return {
     check: (signal) =>
       sessions.run(async (session) => {
         for (const path of scope.mailboxes) await openMailbox(session, path);
       }, signal),
-    list: (input, signal) =>
-      bearably((hasStructures) =>
-        sessions.run((session) => listMessages({ ...session, hasStructures }, scope, input), signal),
-      ),
+    list: async (input, signal) => {
+      try {
+        return await list(input, signal);
+      } catch (error) {
+        if (!(error instanceof ChangesExceedLimits)) throw error;
+        return list({ ...input, checkpoint: null }, signal);
+      }
+    },
     fetch: async (input, signal) => {
       const message = inScope(input.ref, scope);
       const bytes = encodedLimit('base64', input.maxBytes);

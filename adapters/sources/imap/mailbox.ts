@@ -1,4 +1,5 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { ChangesExceedLimits } from './imap-failure.ts';
 import type { MailboxState } from './listing-state.ts';
 import type { Session } from './session.ts';
 
@@ -20,15 +21,26 @@ export interface Sight {
   vanished: number[] | null;
 }
 
-/** What the mailbox contains now, and what has been deleted since an earlier state. */
+/**
+ * What the mailbox contains now, and what has been deleted since an earlier state.
+ * @throws ChangesExceedLimits where the server says too much of what has changed since: it names each message whose
+ * flags are others
+ */
 export async function lookAt(session: Session, path: string, before: MailboxState | null): Promise<Sight> {
-  const { client, vanished } = session;
+  const { client, vanished, beginAnswer, isCut } = session;
   const since =
     before?.modseq == null || !client.enabled.has('QRESYNC')
-      ? {}
+      ? null
       : { changedSince: BigInt(before.modseq), uidValidity: BigInt(before.validity) };
   vanished.length = 0;
-  const mailbox = await client.mailboxOpen(path, { readOnly: true, ...since });
+  beginAnswer();
+  const opening = client.mailboxOpen(path, { readOnly: true, ...since });
+  const mailbox = await opening.catch((error: unknown) => {
+    throw since !== null && isCut() ? new ChangesExceedLimits() : error;
+  });
+  if (since !== null && isCut()) {
+    throw new ChangesExceedLimits();
+  }
   const { uidValidity, uidNext, highestModseq, noModseq } = mailbox;
   if (uidValidity === undefined || uidNext === undefined) {
     throw new SourceFailure('source_invalid', 'The mail server does not number the messages of a mailbox.');

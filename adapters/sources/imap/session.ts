@@ -5,7 +5,7 @@ import type { SourceAccess } from '../provider.ts';
 import { dialServer } from '../shared/dial-server.ts';
 import { oneAtATime } from '../shared/one-at-a-time.ts';
 import { bareHost } from '../shared/server-address.ts';
-import { exceedsLimits, imapFailure, limitFailure } from './imap-failure.ts';
+import { ChangesExceedLimits, exceedsLimits, imapFailure, limitFailure } from './imap-failure.ts';
 import type { ImapScope } from './scope.ts';
 import { readSets, uidsOf } from './uid-sets.ts';
 
@@ -36,6 +36,8 @@ export interface Session {
   hasStructures: boolean;
   /** Lets the next answer have as many bytes as those until now. */
   beginAnswer: () => void;
+  /** Whether the connection was ended since an answer exceeded its limits. */
+  isCut: () => boolean;
 }
 
 export interface Sessions {
@@ -86,6 +88,7 @@ export function createSessions(scope: ImapScope, access: ImapAccess): Sessions {
             found: session.found,
             hasStructures: true,
             beginAnswer,
+            isCut: () => session.failure !== null,
           });
           // The end of a command may arrive with the answer that is cut.
           if (session.failure !== null) {
@@ -94,7 +97,8 @@ export function createSessions(scope: ImapScope, access: ImapAccess): Sessions {
           return result;
         } catch (error) {
           signal.throwIfAborted();
-          const failure = imapFailure(session.failure ?? error, signal);
+          const isOfChanges = error instanceof ChangesExceedLimits;
+          const failure = imapFailure(isOfChanges ? error : (session.failure ?? error), signal);
           // After a refusal that the server has said the connection is as good as before.
           if (!(failure instanceof SourceFailure) || failure.code !== 'scope_invalid') {
             end();
@@ -227,8 +231,12 @@ async function dial(scope: ImapScope, { connect }: ImapAccess, signal: AbortSign
   if (tls === 'implicit') {
     return { host: bareHost(host), port, secure: true, tls: { socket, rejectUnauthorized: true, ...ca } };
   }
-  const address = socket.remoteAddress ?? bareHost(host);
+  const address = socket.remoteAddress;
   socket.destroy();
+  if (address === undefined) {
+    // The server has ended the connection. The client must not dial the name: it could mean another address now.
+    throw new SourceFailure('source_unreachable', 'The mail server ends the connection.');
+  }
   const name = /[a-z]/.test(host) && !host.startsWith('[') ? { servername: host } : {};
   const options = { rejectUnauthorized: true, ...ca };
   return { host: address, port, secure: false, doSTARTTLS: tls === 'starttls', tls: options, ...name };

@@ -18,6 +18,11 @@ export class RequestRefused extends Forbidden {}
 
 /** The codes with which a server says that it has no such resource: of the earlier and of the later revision. */
 const unknownResource = new Set([-32_002, -32_602]);
+/**
+ * Codes that say nothing of a resource: what was sent is malformed or of another revision, the method is unknown, the
+ * server has failed, its time is over, or a person must give consent first.
+ */
+const ofRequest = new Set([-32_700, -32_600, -32_601, -32_603, -32_001, -32_021, -32_022, -32_042]);
 /** Made here for a request whose answer can no longer come. */
 const noAnswer = -32_099;
 const notAnswered = new Set<string>([
@@ -29,6 +34,16 @@ const notAnswered = new Set<string>([
 
 export function isUnknownResource(error: unknown): boolean {
   return error instanceof ProtocolError && unknownResource.has(error.code);
+}
+
+/**
+ * Whether a server that answers this to a request for a resource, and does not list it, has none. Many servers give no
+ * code that says so: the SDK for Python answers 0 to whatever is thrown.
+ * @param failure of `answeredFailure`
+ */
+export function isRefusedResource(failure: unknown): boolean {
+  const { cause } = failure instanceof SourceFailure ? failure : {};
+  return cause instanceof ProtocolError && !ofRequest.has(cause.code);
 }
 
 /** What the status of an answer says, of 300 or above. */
@@ -98,8 +113,8 @@ export function answeredFailure(error: unknown): unknown {
     return error;
   }
   return error.code === -32_601
-    ? new SourceFailure('scope_invalid', 'The tool server offers no resources.')
-    : new SourceFailure('source_unreachable', 'The tool server answers with an error.');
+    ? new SourceFailure('scope_invalid', 'The tool server offers no resources.', { cause: error })
+    : new SourceFailure('source_unreachable', 'The tool server answers with an error.', { cause: error });
 }
 
 function unreachable(cause: unknown): SourceFailure {

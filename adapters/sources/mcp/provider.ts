@@ -11,7 +11,13 @@ import {
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { answerBytes, toFetched } from './contents.ts';
-import { answeredFailure, AnswerTooLarge, isUnknownResource, RequestRefused } from './failure.ts';
+import {
+  answeredFailure,
+  AnswerTooLarge,
+  isRefusedResource,
+  isUnknownResource,
+  RequestRefused,
+} from './failure.ts';
 import { fromCursor, pageSize, toCursor, toPage, type ListedPage } from './listing.ts';
 import { mcpScope, type McpScope } from './scope.ts';
 import { McpSession } from './session.ts';
@@ -119,8 +125,16 @@ class McpSource implements Source {
     if (!fitsPatterns(ref, this.#scope.uri_patterns)) {
       return false;
     }
-    const { kind } = await this.fetch({ ref, version: null, mediaType: null, maxBytes: 1_024 }, signal);
-    return kind !== 'gone';
+    try {
+      const { kind } = await this.fetch({ ref, version: null, mediaType: null, maxBytes: 1_024 }, signal);
+      return kind !== 'gone';
+    } catch (error) {
+      // Asked only after a whole listing without it.
+      if (isRefusedResource(error)) {
+        return false;
+      }
+      throw error;
+    }
   }
 
   watch(input: WatchInput, signal: AbortSignal): Promise<WatchEnd> {

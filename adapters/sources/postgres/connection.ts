@@ -49,7 +49,7 @@ export function createConnection(scope: PostgresScope, access: PostgresAccess): 
         } catch (error) {
           end();
           signal.throwIfAborted();
-          throw postgresFailure(session.failure ?? error, signal);
+          throw postgresFailure(session.failure ?? error, signal, statement.values);
         } finally {
           signal.removeEventListener('abort', end);
         }

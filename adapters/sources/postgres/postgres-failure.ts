@@ -12,7 +12,6 @@ const byState = new Map<string, [SourceFailureCode, string]>([
   ['42P01', ['scope_invalid', 'The database has no such table.']],
   ['42703', ['scope_invalid', 'The table lacks a column of the scope; a view needs updated_at.']],
   ['42', ['scope_invalid', 'A column of the scope has a type that its use does not fit.']],
-  ['22P02', ['cursor_expired', 'The key column has another type than before.']],
   ['22', ['scope_invalid', 'A column of the scope has a type that its use does not fit.']],
   ['0A', ['scope_invalid', 'The database cannot list this table by its key.']],
   ['25006', ['scope_invalid', 'Reading the table would change data.']],
@@ -20,13 +19,28 @@ const byState = new Map<string, [SourceFailureCode, string]>([
   ['57014', ['source_unreachable', 'The database did not answer in time.']],
 ]);
 
-/** Any error of the client as a `SourceFailure`; an abort of the caller's own signal is passed on as it is. */
-export function postgresFailure(error: unknown, signal: AbortSignal): unknown {
+/** The type of a column does not read a value, or has a smaller range. */
+const unreadable = new Set(['22P02', '22003', '22007', '22008']);
+
+/**
+ * Any error of the client as a `SourceFailure`; an abort of the caller's own signal is passed on as it is.
+ * @param values of the statement: keys and states that were stored
+ */
+export function postgresFailure(
+  error: unknown,
+  signal: AbortSignal,
+  values: readonly string[] = [],
+): unknown {
   if (error instanceof SourceFailure || signal.aborted) {
     return error;
   }
   if (error instanceof DatabaseError) {
     const state = error.code ?? '';
+    if (values.length > 0 && unreadable.has(state)) {
+      return new SourceFailure('cursor_expired', 'A column of the scope has another type than before.', {
+        cause: error,
+      });
+    }
     const [code, message] = byState.get(state) ??
       byState.get(state.slice(0, 2)) ?? ['source_unreachable', 'The database answers with an error.'];
     return new SourceFailure(code, message, { cause: error });

@@ -48,7 +48,9 @@ export function pageStatement(
   const beyond = after === null ? '' : `and ${id(scope.key)} > ${parameter(after)}`;
   const rows = `select ${ownColumns(scope)} from ${tableOf(scope)}
     where ${id(scope.key)} is not null ${beyond} order by ${id(scope.key)} limit ${pageRowsOf(scope, since)}`;
-  const isNew = since === null ? 'true' : scope.updated_at === null ? 'false' : `s > ${parameter(since)}`;
+  // A row without a state may have changed since.
+  const isNewer = () => `coalesce(s > ${parameter(since ?? '')}, true)`;
+  const isNew = since === null ? 'true' : scope.updated_at === null ? 'false' : isNewer();
   const judged = `select *, (b <= ${inlineRowBytes} and ${isNew}) as wanted from (${rows}) rows`;
   const before =
     'sum(case when wanted then b else 0 end) over (order by k rows between unbounded preceding and 1 preceding)';

@@ -34,6 +34,7 @@ export function s3Source(scope: S3Scope, access: S3Access): Source {
   const client = createClient(scope, access);
   const accepts = pathFilter(scope);
   const { bucket: Bucket, prefix: Prefix } = scope;
+  const isInScope = (key: string) => key.startsWith(Prefix) && accepts(nameOf(key, Prefix));
   return {
     check: async (abortSignal) => {
       const listing = new ListObjectsV2Command({ Bucket, Prefix, MaxKeys: 1 });
@@ -58,7 +59,7 @@ export function s3Source(scope: S3Scope, access: S3Access): Source {
           ? new SourceFailure('cursor_expired', 'The source no longer knows the position in its listing.')
           : s3Failure(error, abortSignal);
       });
-      const documents = documentsOf(answer, scope).filter(({ ref }) => accepts(nameOf(ref, Prefix)));
+      const documents = documentsOf(answer, scope).filter(({ ref }) => isInScope(ref));
       const more = answer.IsTruncated === true;
       const cut = more && position.page >= maxPages;
       return {
@@ -73,6 +74,9 @@ export function s3Source(scope: S3Scope, access: S3Access): Source {
     },
 
     fetch: async ({ ref, version, maxBytes }: FetchInput, abortSignal): Promise<Fetched> => {
+      if (!isInScope(ref)) {
+        return { kind: 'gone' };
+      }
       if (!canBeRequested(ref)) {
         return { kind: 'skipped', code: 'not_a_document' };
       }
@@ -97,14 +101,19 @@ export function s3Source(scope: S3Scope, access: S3Access): Source {
     },
 
     exists: async (ref, abortSignal) => {
-      if (!canBeRequested(ref)) {
+      if (!isInScope(ref) || !canBeRequested(ref)) {
         return false;
       }
       try {
         await client.send(new HeadObjectCommand({ Bucket, Key: ref }), { abortSignal });
         return true;
       } catch (error) {
-        return isGone(serviceAnswer(error)) ? false : failed(abortSignal)(error);
+        const answer = serviceAnswer(error);
+        // What may not be read is not known to be deleted; without a body the answer does not say whether it is the key.
+        if (answer?.status === 403) {
+          return true;
+        }
+        return isGone(answer) ? false : failed(abortSignal)(error);
       }
     },
 
@@ -154,8 +163,7 @@ function documentsOf(answer: ListObjectsV2CommandOutput, scope: S3Scope) {
   const encoded = answer.EncodingType === 'url';
   return objects
     .map((object) => listedObject(object, decodeKey(object.Key ?? '', encoded), scope))
-    .filter((document) => document !== null)
-    .filter(({ ref }) => ref.startsWith(scope.prefix));
+    .filter((document) => document !== null);
 }
 
 /** In a bucket with versions a deleted object has a marker as its last version; some servers answer it with 405. */

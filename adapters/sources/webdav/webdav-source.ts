@@ -46,12 +46,11 @@ export class WebdavSource implements Source {
   list({ cursor }: ListInput, signal: AbortSignal): Promise<SourcePage> {
     return asSourceFailures(signal, async () => {
       if (cursor === null) this.#kept.clear();
-      const below = (path: string) => (this.#root === '' ? path : path.slice(this.#root.length + 1));
       const { files, next, truncated } = await walkOn(cursor === null ? null : parsePosition(cursor), {
         root: this.#root,
         read: (folder) => this.#folder(folder, signal),
-        enters: (folder) => this.#enters(below(folder)),
-        lists: (ref) => this.#lists(below(ref)),
+        enters: (folder) => this.#enters(this.#below(folder)),
+        lists: (ref) => this.#lists(this.#below(ref)),
       });
       return {
         documents: files.map(({ ref, file: { version, byteSize, mediaType } }) => ({
@@ -74,6 +73,7 @@ export class WebdavSource implements Source {
 
   fetch({ ref, version, mediaType, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
     return asSourceFailures<Fetched>(signal, async () => {
+      if (!this.#isInScope(ref)) return { kind: 'gone' };
       const { response, url } = await this.#client.content(ref, etagOf(version), signal);
       const type = response.headers.get('content-type');
       const isPage = type?.startsWith('text/html') === true && mediaType?.startsWith('text/html') !== true;
@@ -108,6 +108,7 @@ export class WebdavSource implements Source {
 
   exists(ref: string, signal: AbortSignal): Promise<boolean> {
     return asSourceFailures(signal, async () => {
+      if (!this.#isInScope(ref)) return false;
       try {
         const found = await this.#client.file(ref, signal);
         return found !== null && found.responses.some(({ isFolder, status }) => !isFolder && status < 300);
@@ -117,6 +118,19 @@ export class WebdavSource implements Source {
         throw error;
       }
     });
+  }
+
+  /** A path from the folder of the scope. */
+  #below(path: string): string {
+    return this.#root === '' ? path : path.slice(this.#root.length + 1);
+  }
+
+  /** Whether a walk would come to it, and list it. */
+  #isInScope(ref: string): boolean {
+    if (this.#root !== '' && !ref.startsWith(`${this.#root}/`)) return false;
+    const names = this.#below(ref).split('/');
+    const folders = names.slice(1).map((_, at) => names.slice(0, at + 1).join('/'));
+    return this.#lists(names.join('/')) && folders.every((folder) => this.#enters(folder));
   }
 
   async #folder(folder: string, signal: AbortSignal): Promise<FolderListing | null> {

@@ -9,6 +9,10 @@ import { describeSource } from '../../support/sources/source-contract.ts';
 describeSource('pages of Confluence', {
   provider: confluenceProvider,
   start: startConfluence,
+  narrower: ({ spaces }) => {
+    spaces.set('20', 'OPS');
+    return { spaces: ['OPS'] };
+  },
   pageSize: 100,
 });
 

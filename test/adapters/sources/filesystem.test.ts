@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process';
 import { chmod, link, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { filesystemProvider } from '#adapters/sources/filesystem/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
+import { asAnybody } from '#test/support/as-anybody.ts';
 import { unusualNames } from '#test/support/sources/file-names.ts';
 import { startFilesystemServer, type FilesystemServer } from '#test/support/sources/filesystem-server.ts';
+import { expectNarrowed } from '#test/support/sources/narrowed-scope.ts';
 import { listAll, openSource } from '#test/support/sources/open-source.ts';
 
 const signal = AbortSignal.timeout(600_000);
@@ -395,6 +397,42 @@ describe('what stands beside files', () => {
     await chmod(join(server.folder, 'closed'), 0o700);
     expect(documents.map(({ ref }) => ref)).toEqual(['open/a.md']);
     expect(truncated).toBe(true);
+  });
+
+  it('deletes nothing of a folder of which it may read the names alone', async () => {
+    await server.put('open/a.md', '');
+    await server.put('closed/b.md', '');
+    await chmod(join(server.folder, 'closed'), 0o644);
+    for (const folder of [dirname(server.folder), server.folder]) await chmod(folder, 0o755);
+    await asAnybody(async () => {
+      const source = await open();
+      const { documents, truncated } = await listAll(source);
+      expect(documents.map(({ ref }) => ref)).toEqual(['open/a.md']);
+      expect(truncated).toBe(true);
+      expect(await source.exists('closed/b.md', signal)).toBe(true);
+      expect(await source.exists('open/none.md', signal)).toBe(false);
+    });
+    await chmod(join(server.folder, 'closed'), 0o755);
+  });
+
+  it('says that what was missed on an earlier page was', async () => {
+    await server.put('a/closed.md', '');
+    for (let at = 0; at < 600; at += 1) await server.put(`b/${at}.md`, '');
+    await chmod(join(server.folder, 'a'), 0o644);
+    for (const folder of [dirname(server.folder), server.folder]) await chmod(folder, 0o755);
+    await asAnybody(async () => {
+      const first = await (await open()).list({ cursor: null, checkpoint: null }, signal);
+      const second = await (await open()).list({ cursor: first.next, checkpoint: null }, signal);
+      expect([second.next, second.truncated]).toEqual([null, true]);
+    });
+    await chmod(join(server.folder, 'a'), 0o755);
+  });
+
+  it('does not say of a document outside of a narrower scope that it exists', async () => {
+    for (const name of ['docs/a.md', 'docs/b.txt', 'docs/drafts/c.md', 'e.md']) await server.put(name, '');
+    for (const narrower of [{ path: 'docs' }, { include: ['**/*.txt'] }, { exclude: ['docs/drafts'] }]) {
+      await expectNarrowed(filesystemProvider, server, narrower);
+    }
   });
 
   it('lists both names of a file with two', async () => {

@@ -7,6 +7,7 @@ import type { SourceAccess } from '#adapters/sources/provider.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { startGitServer, type GitServer, type GitServerOptions } from '#test/support/sources/git-server.ts';
+import { expectNarrowed } from '#test/support/sources/narrowed-scope.ts';
 import { oddNames } from '#test/support/sources/odd-names.ts';
 import { listAll, openSource } from '#test/support/sources/open-source.ts';
 
@@ -124,6 +125,26 @@ test('a listing whose commit goes away has to begin again', async () => {
   expect(refs(await listAll(source))).toHaveLength(501);
 });
 
+test('a file whose listed state is gone has no content, so that another state does not count as that one', async () => {
+  const server = await serve();
+  await server.put('a.md', 'earlier');
+  await server.put('b.md', 'same');
+  const first = await listAll(await open(server));
+  const earlier = (await server.git('rev-parse', 'HEAD')).trim();
+  await server.put('a.md', 'later');
+  const source = await open(server);
+  const second = await listAll(source, first.checkpoint);
+  expect(refs(second)).toEqual(['a.md']);
+  // As a server behind the same address that has not got the last push.
+  await server.git('reset', '-q', '--hard', earlier);
+  await server.git('reflog', 'expire', '--expire=now', '--all');
+  await server.git('gc', '-q', '--prune=now');
+  await expect(read(source, 'a.md')).rejects.toMatchObject({ code: 'source_invalid' });
+  const forced = await listAll(await open(server), first.checkpoint);
+  expect([forced.scope, refs(forced)]).toEqual(['changes', []]);
+  expect(await read(await open(server), 'a.md')).toBe('earlier');
+});
+
 test.each([0, 1, 500, 501])('pages of %i documents', async (count) => {
   const server = await serve();
   for (let each = 0; each < count; each += 1) await server.put(`d/${each}.md`, String(each));
@@ -182,6 +203,14 @@ test('scope: folder, patterns, branch; what the repository lacks is named', asyn
   expect([wider.scope, wider.documents.length]).toEqual(['everything', 5]);
   for (const wrong of [{ branch: 'none' }, { path: 'docs/none' }, { path: 'e.md' }]) {
     await expect((await open(server, wrong)).check(soon())).rejects.toMatchObject({ code: 'scope_invalid' });
+  }
+});
+
+test('what a narrower scope leaves out does not exist for it', async () => {
+  const server = await serve();
+  for (const name of ['docs/a.md', 'docs/b.txt', 'docs/drafts/c.md', 'e.md']) await server.put(name, name);
+  for (const narrower of [{ path: 'docs' }, { include: ['*.txt'] }, { exclude: ['docs/drafts/'] }]) {
+    await expectNarrowed(gitProvider, server, narrower);
   }
 });
 

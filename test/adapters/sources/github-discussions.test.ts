@@ -14,6 +14,7 @@ describeSource('discussions of GitHub', {
   provider: githubProvider,
   start: startDiscussions,
   nameIn: (listed) => /^acme\/app#\d+ (.*)\.md$/su.exec(listed)?.[1] ?? listed,
+  narrower: () => ({ kinds: ['issues'] }),
   pageSize: 30,
 });
 

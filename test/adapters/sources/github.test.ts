@@ -12,6 +12,7 @@ describeSource('issues of GitHub', {
   provider: githubProvider,
   start: () => startGithub(),
   nameIn: (listed) => /^acme\/app#\d+ (.*)\.md$/su.exec(listed)?.[1] ?? listed,
+  narrower: () => ({ kinds: ['pull_requests'] }),
   pageSize: 30,
 });
 

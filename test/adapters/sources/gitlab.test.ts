@@ -13,18 +13,21 @@ describeSource('issues of GitLab', {
   provider: gitlabProvider,
   start: () => startGitlab('issues'),
   nameIn: nameBy(/^acme\/app#\d+ (.*)\.md$/su),
+  narrower: () => ({ kinds: ['merge_requests'] }),
   pageSize: 50,
 });
 describeSource('merge requests of GitLab', {
   provider: gitlabProvider,
   start: () => startGitlab('merge_requests'),
   nameIn: nameBy(/^acme\/app!\d+ (.*)\.md$/su),
+  narrower: () => ({ kinds: ['wiki_pages'] }),
   pageSize: 50,
 });
 describeSource('wiki pages of GitLab', {
   provider: gitlabProvider,
   start: () => startGitlab('wiki_pages'),
   nameIn: nameBy(/^acme\/app\/wiki\/(.*)\.md$/su),
+  narrower: () => ({ kinds: ['issues'] }),
   pageSize: 100,
 });
 

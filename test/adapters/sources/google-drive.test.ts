@@ -11,6 +11,7 @@ import { SourceModel } from '../../support/sources/source-model.ts';
 describeSource('files of Google Drive', {
   provider: googleDriveProvider,
   start: startGoogleDrive,
+  narrower: () => ({ shared_drive_id: 'team' }),
   pageSize: 100,
 });
 

@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { connect as dial, createServer, type AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { imapSource } from '#adapters/sources/imap/imap-source.ts';
 import { imapProvider } from '#adapters/sources/imap/provider.ts';
+import { imapScope } from '#adapters/sources/imap/scope.ts';
 import { burdenOf } from '../../support/sources/burden-of.ts';
 import { openSource } from '../../support/sources/open-source.ts';
 import { endScriptedImap, serveImap as serve } from '../../support/sources/scripted-imap.ts';
@@ -175,6 +179,74 @@ test.each([
   expect(megabytes).toBeLessThan(150);
   expect(blockedMs).toBeLessThan(1_500);
 });
+
+const flagged = (count: number) =>
+  Array.from({ length: count }, (_, at) => `* ${at + 1} FETCH (UID ${at + 1} FLAGS () MODSEQ (8))\r\n`).join(
+    '',
+  );
+
+test('more changes of flags than are read have everything listed, in each run', async () => {
+  const opening: string[] = [];
+  const busy = await serve({
+    ...resync,
+    EXAMINE: (socket, tag, line) => {
+      opening.push(line.includes('QRESYNC') ? 'changes' : 'everything');
+      socket.write(`${opened(line.includes('QRESYNC') ? flagged(50_100) : '')}${tag} OK done\r\n`);
+    },
+  });
+  for (let run = 0; run < 2; run += 1) {
+    const page = await busy.list({ cursor: null, checkpoint }, signal);
+    expect(page).toMatchObject({ scope: 'everything', gone: [], documents: { length: 1 } });
+    expect(JSON.parse(page.checkpoint ?? '')).toMatchObject({ mailboxes: [{ modseq: '9' }] });
+  }
+  expect(opening).toEqual(['changes', 'everything', 'changes', 'everything']);
+});
+
+test('each mailbox may have as many changes of flags', async () => {
+  const mailboxes = ['INBOX', 'One', 'Two'];
+  const busy = await serve(
+    {
+      ...resync,
+      LIST: mailboxes.map((path) => `* LIST () "/" ${path}\r\n`).join(''),
+      EXAMINE: (socket, tag, line) => {
+        socket.write(`${opened(line.includes('QRESYNC') ? flagged(30_000) : '')}${tag} OK done\r\n`);
+      },
+    },
+    { mailboxes },
+  );
+  const state = { validity: '7', next: 2, modseq: '5' };
+  const before = { form: 2, mailboxes: mailboxes.map((path) => ({ path, ...state })), since: null };
+  const page = await busy.list({ cursor: null, checkpoint: JSON.stringify(before) }, signal);
+  expect(page).toMatchObject({ scope: 'changes', gone: [] });
+});
+
+test.each(['starttls', 'off'] as const)(
+  'with tls %s no name is dialled that the guard has not seen',
+  async (tls) => {
+    let dialled = 0;
+    const mail = createServer((socket) => {
+      dialled += 1;
+      socket.on('error', () => {});
+      setTimeout(() => socket.resetAndDestroy(), 20);
+    });
+    await once(mail.listen(0, '127.0.0.1'), 'listening');
+    const { port } = mail.address() as AddressInfo;
+    const scope = imapScope.parse({ host: 'localhost', port, tls });
+    // Of a connection that was reset before it is looked at no address is known.
+    const connect = async () => {
+      const socket = dial(port, '127.0.0.1').on('error', () => {});
+      await new Promise((done) => void socket.once('close', done));
+      expect(socket.remoteAddress).toBeUndefined();
+      return socket;
+    };
+    const credential = { kind: 'basic', username: 'reader', password: 'canary-password' } as const;
+    const reset = imapSource(scope, { connect, credential });
+    await expect(reset.check(signal)).rejects.toMatchObject({ code: 'source_unreachable' });
+    expect(dialled).toBe(1);
+    await reset.close?.();
+    mail.close();
+  },
+);
 
 test.each([
   ['a range', '* 4294967295 EXISTS\r\n* ESEARCH (TAG "A1") UID ALL 1:4294967295\r\n'],

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { composeMessage } from '#adapters/sources/imap/compose-message.ts';
+import { decodePart } from '#adapters/sources/imap/decode-part.ts';
 import { burdenOf } from '../../support/sources/burden-of.ts';
 import { endScriptedImap, serveImap } from '../../support/sources/scripted-imap.ts';
 
@@ -99,4 +100,25 @@ test('what a message says of its parts becomes no header', () => {
   expect(composed.toString()).toBe(
     'Subject: own\r\nTo: b\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; format="flowed"\r\n\r\nwords',
   );
+});
+
+test.each([
+  ['one', 'a=\r\nb', 'ab'],
+  ['one before blanks', 'a= \t \r\nb', 'ab'],
+  ['one before a bare line end', 'a=  \nb=\nc', 'abc'],
+  ['none', 'a= b=3D =  c=', 'a= b= =  c='],
+])('with %s a soft line break of an attachment leaves nothing', async (_, encoded, decoded) => {
+  const mail = await withStructure(mixed(text + file(100, '"a.txt"', 'quoted-printable')), () =>
+    literal(encoded),
+  );
+  const fetched = await mail.fetch(fetchOf(`${message}/;SECTION=2`), signal);
+  expect(fetched.kind === 'content' && Buffer.from(fetched.content).toString()).toBe(decoded);
+});
+
+test('blanks behind equals signs take time by their number alone', async () => {
+  const encoded = `${'='.repeat(20_000)}${`=${' '.repeat(500)}`.repeat(2_000)}x`;
+  const before = process.cpuUsage();
+  expect(decodePart('quoted-printable', Buffer.from(encoded)).toString()).toBe(encoded);
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(1_500);
 });

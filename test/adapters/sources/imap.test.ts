@@ -8,6 +8,7 @@ import {
   startImapServer,
   type ImapServer,
 } from '../../support/sources/imap-server.ts';
+import { expectNarrowed } from '../../support/sources/narrowed-scope.ts';
 import { oddNames } from '../../support/sources/odd-names.ts';
 import { listAll, openSource } from '../../support/sources/open-source.ts';
 import { makeTestCertificate } from '../../support/sources/test-certificate.ts';
@@ -128,6 +129,14 @@ describe.skipIf(!hasDovecot())('mailboxes of Dovecot', () => {
     const input = { ref: before.documents[0]?.ref ?? '', version: null, mediaType: null, maxBytes: 1_000 };
     expect(await numbered.fetch(input, signal)).toEqual({ kind: 'gone' });
     expect(await numbered.exists(input.ref, signal)).toBe(false);
+  });
+
+  test('messages of a mailbox that the scope no longer names do not exist for it', async () => {
+    await server.command((client) => client.mailboxCreate('Left'));
+    await server.put('a', 'text');
+    await server.append('Left', messageOf('b', 'text'));
+    const both = { ...server, scopeConfig: { ...server.scopeConfig, mailboxes: ['INBOX', 'Left'] } };
+    await expectNarrowed(provider, both, { mailboxes: ['INBOX'] });
   });
 
   test('subjects in ten scripts and with odd characters become names', async () => {

@@ -12,6 +12,7 @@ describeSource('issues of Jira', {
   provider: jiraProvider,
   start: startJira,
   nameIn: (listed) => /^APP-\d+ (.*)\.md$/su.exec(listed)?.[1] ?? listed,
+  narrower: () => ({ projects: ['OPS'] }),
   pageSize: 100,
 });
 

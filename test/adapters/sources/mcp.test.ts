@@ -9,6 +9,7 @@ import { startEverything } from '../../support/tool-servers.ts';
 describeSource('resources of a tool server', {
   provider: mcpProvider,
   start: startMcpSource,
+  narrower: () => ({ uri_patterns: ['docs:///folder/*'] }),
   pageSize: 100,
 });
 
@@ -243,6 +244,33 @@ describe('an MCP source', () => {
       const input = { ref: 'docs:///a.md', version: null, mediaType: null, maxBytes: 1_000 };
       const work = method === 'initialize' ? source.fetch(input, brief()) : source.check(brief());
       await expect(work).rejects.toMatchObject({ code: 'auth_failed' });
+    },
+  );
+
+  it.each([
+    ['the SDK for Python', 0, 'gone'],
+    ['one with a code of its own', -31_999, 'gone'],
+    ['the earlier revision', -32_002, 'gone'],
+    ['the later revision', -32_602, 'gone'],
+    ['one that has failed', -32_603, 'source_unreachable'],
+    ['one without the method', -32_601, 'scope_invalid'],
+    ['one that asks for consent', -32_042, 'source_unreachable'],
+    ['one whose time is over', -32_001, 'source_unreachable'],
+  ])(
+    'takes the error of a server such as %s for what it says of an unlisted resource',
+    async (_, code, is) => {
+      const { source } = await odd((asked, response) => {
+        if (asked?.method !== 'resources/read') return false;
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const error = { code, message: 'words of the server' };
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error }));
+        return true;
+      });
+      const outcome = await source.exists('docs:///a.md', brief()).then(
+        (exists) => (exists ? 'there' : 'gone'),
+        (failure: { code: string }) => failure.code,
+      );
+      expect(outcome).toBe(is);
     },
   );
 

@@ -18,12 +18,14 @@ describeSource('pages of Notion', {
   provider: notionProvider,
   start: () => startNotion(),
   nameIn,
+  narrower: () => ({ root_pages: [teamPage] }),
   pageSize: 300,
 });
 describeSource('rows of databases of Notion below a root page', {
   provider: notionProvider,
   start: () => startNotion('rows'),
   nameIn,
+  narrower: () => ({ database_rows: false }),
   pageSize: 300,
 });
 

@@ -149,6 +149,49 @@ test('a row whose time is null is compared by its content', async () => {
   expect((await listAll(source, checkpoint)).documents).toHaveLength(1);
 });
 
+test('a row whose time is null comes with its content in each run, beside rows with a time', async () => {
+  await server.sql('alter table articles alter updated_at drop not null');
+  await server.put('a', 'text');
+  await server.sql(`insert into articles (id, body, updated_at) values ('b', 'timeless', null)`);
+  const { checkpoint } = await listAll(source);
+  await server.sql(`update articles set body = 'changed' where id = 'b'`);
+  const { documents } = await listAll(source, checkpoint);
+  expect(documents.map(textOf)).toEqual([undefined, '# b\n\nchanged\n']);
+});
+
+test.each([
+  ['integer', '1', ['2147483648', '99999999999999999999', 'x']],
+  ['uuid', '8f5e6c2e-0a84-4e3c-9a4c-0f2f3c9d0b1a', ['8f5e', '']],
+  ['date', '2026-01-02', ['2026-02-30', '99999999-01-01', 'no date']],
+  ['numeric(4, 1)', '1.5', ['1e200000', 'x']],
+])('no row has a key that the type %s does not hold', async (type, key, others) => {
+  await server.sql('drop table if exists keyed');
+  await server.sql(`create table keyed (id ${type} primary key, body text)`);
+  await server.sql('grant select on keyed to public');
+  await server.sql('insert into keyed values ($1, $2)', [key, 'x']);
+  const keyed = await open({ table: 'keyed', title: null, updated_at: null });
+  expect(await keyed.exists(key, signal)).toBe(true);
+  for (const ref of others) {
+    expect([ref, await keyed.exists(ref, signal)]).toEqual([ref, false]);
+    expect(await fetchText(ref, { from: keyed })).toEqual({ kind: 'gone' });
+  }
+});
+
+test('a position or a time that the column can no longer hold begins the listing again', async () => {
+  const cursor = JSON.stringify({ after: '99999999999', page: 2, newest: null });
+  await server.sql('drop table if exists keyed');
+  await server.sql('create table keyed (id integer primary key, body text, at timestamptz)');
+  await server.sql('grant select on keyed to public');
+  const keyed = await open({ table: 'keyed', title: null, updated_at: 'at' });
+  await expect(keyed.list({ cursor, checkpoint: null }, signal)).rejects.toMatchObject({
+    code: 'cursor_expired',
+  });
+  const { checkpoint } = await listAll(keyed);
+  const { columns } = JSON.parse(checkpoint ?? '') as { columns: string };
+  const other = JSON.stringify({ columns, newest: 'version 7' });
+  await expect(listAll(keyed, other)).rejects.toMatchObject({ code: 'cursor_expired' });
+});
+
 test('a moved row has another reference, and a deleted one is gone', async () => {
   await server.put('a', 'text');
   await server.move('a', 'b/c');

@@ -239,3 +239,10 @@ test('an address that is not public is refused before a request', async () => {
   });
   await expect(closed.check(signal)).rejects.toMatchObject({ code: 'scope_invalid' });
 });
+
+test('an object that may not be read is not known to be deleted', async () => {
+  answer(403);
+  expect(await source.exists('a.md', signal)).toBe(true);
+  answer(401);
+  await expect(source.exists('a.md', signal)).rejects.toMatchObject({ code: 'auth_failed' });
+});

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { s3Provider } from '#adapters/sources/s3/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
+import { expectNarrowed } from '../../support/sources/narrowed-scope.ts';
 import { listAll, openSource } from '../../support/sources/open-source.ts';
 import { oddNames } from '../../support/sources/odd-names.ts';
 import {
@@ -140,6 +141,19 @@ describe.each(servers)('a bucket of %s', (software) => {
       };
       const { documents } = await listAll(await openSource(provider, { ...server, scopeConfig }));
       expect(documents.map(({ ref, name }) => [ref, name])).toEqual([['docs/a.md', 'a.md']]);
+    });
+
+    test('what a narrower scope leaves out does not exist for it, and is gone', async () => {
+      for (const name of ['docs/a.md', 'docs/b.txt', 'docs/drafts/c.md', 'other/d.md']) {
+        await server.put(name, name);
+      }
+      for (const narrower of [{ prefix: 'docs/' }, { include: ['*.txt'] }, { exclude: ['docs/drafts/'] }]) {
+        await expectNarrowed(provider, server, narrower);
+      }
+      const scopeConfig = { ...server.scopeConfig, prefix: 'docs/' };
+      const narrow = await openSource(provider, { ...server, scopeConfig });
+      const asked = { ref: 'other/d.md', version: null, mediaType: null, maxBytes };
+      expect(await narrow.fetch(asked, signal)).toEqual({ kind: 'gone' });
     });
 
     test('pages end where the number of keys says', async () => {

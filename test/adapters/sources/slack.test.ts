@@ -10,6 +10,10 @@ describeSource('threads of Slack', {
   provider: slackProvider,
   start: startSlack,
   nameIn: (listed) => /^general\/\d{4}-\d\d-\d\d (.*)\.md$/su.exec(listed)?.[1] ?? listed,
+  narrower: ({ channels }) => {
+    channels.push({ id: 'CNARROW', name: 'other', is_member: true, is_private: false });
+    return { channels: ['CNARROW'] };
+  },
   pageSize: 100,
 });
 

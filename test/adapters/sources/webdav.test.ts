@@ -2,6 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { webdavProvider } from '#adapters/sources/webdav/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
+import { expectNarrowed } from '#test/support/sources/narrowed-scope.ts';
 import { oddNames } from '#test/support/sources/odd-names.ts';
 import { listAll, openSource } from '#test/support/sources/open-source.ts';
 import {
@@ -67,6 +68,24 @@ describe.each(kinds)('%s', (kind) => {
       await server.remove('a.md');
       await server.remove('moved.md');
       expect(await listAll(source)).toMatchObject({ documents: [], truncated: false });
+    });
+
+    test('what a narrower scope leaves out does not exist for it, and is gone', async () => {
+      const server = await serve(kind);
+      for (const name of ['docs/a.md', 'docs/b.txt', 'docs/drafts/deep/c.md', 'docs2/d.md', 'e.md']) {
+        await server.put(name, name);
+      }
+      for (const narrower of [{ path: 'docs' }, { include: ['*.txt'] }, { exclude: ['docs/drafts/'] }]) {
+        await expectNarrowed(webdavProvider, server, narrower);
+      }
+      const narrow = await open(server, { path: 'docs', exclude: ['drafts/'] });
+      expect(await narrow.exists('docs/a.md', soon())).toBe(true);
+      for (const ref of ['docs2/d.md', 'e.md', 'docs/drafts/deep/c.md']) {
+        expect([await narrow.exists(ref, soon()), await read(narrow, ref)]).toEqual([
+          false,
+          { kind: 'gone' },
+        ]);
+      }
     });
 
     test.each([0, 1, 100, 101])('pages of %i documents', async (count) => {

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import type { SourceProvider } from '#adapters/sources/provider.ts';
 import type { Source, SourceFailureCode } from '#domain/knowledge/connectors/source.ts';
 import type { Interference } from './http-fake.ts';
+import { expectNarrowed } from './narrowed-scope.ts';
 import { listAll, openSource } from './open-source.ts';
 import { SourceModel } from './source-model.ts';
 import type { SourceServer } from './source-server.ts';
@@ -12,9 +13,11 @@ export interface FakeSource extends SourceServer {
   interfere(with_: Interference | null): void;
 }
 
-export interface ContractOptions {
+export interface ContractOptions<Server extends FakeSource> {
   provider: SourceProvider;
-  start(): Promise<FakeSource>;
+  start(): Promise<Server>;
+  /** Members of a scope that leaves out some documents, `drafts/c.md` at least. */
+  narrower: (server: Server) => Record<string, unknown>;
   /** The name of `put` in what a document is listed as; the whole by default. */
   nameIn?: (listed: string) => string;
   /** Documents of a page of the provider. */
@@ -45,10 +48,13 @@ const oddNames = [
 ];
 
 /** What every source over HTTP does, against a server of its own. */
-export function describeSource(title: string, options: ContractOptions): void {
+export function describeSource<Server extends FakeSource>(
+  title: string,
+  options: ContractOptions<Server>,
+): void {
   const { provider, pageSize, nameIn = (listed) => listed } = options;
   describe(title, () => {
-    let server: FakeSource;
+    let server: Server;
     const opened: Source[] = [];
     const open = async (target: FakeSource = server) => {
       const source = await openSource(provider, target);
@@ -98,6 +104,12 @@ export function describeSource(title: string, options: ContractOptions): void {
       await server.remove('folder/renamed.md');
       await model.sync(await open());
       agrees(model, {});
+    });
+
+    it('does not say of a document outside of a narrower scope that it exists', async () => {
+      await begin();
+      await put({ 'a.md': 'alpha', 'folder/b.md': 'beta', 'drafts/c.md': 'gamma' });
+      await expectNarrowed(provider, server, options.narrower(server));
     });
 
     it('keeps names in many scripts and with odd characters', async () => {
