@@ -98,6 +98,8 @@ async function resolveOutcome(
       return commit(withheld());
     case 'unknown':
       return commit(unknownOutcome());
+    case 'exhausted':
+      return commit(failedSearch(JSON.stringify({ error: 'The search failed.' })));
     case 'claimed': {
       const { target } = claim.call;
       if (target.kind === 'search') {
@@ -129,9 +131,14 @@ async function search(
   const found = await runKnowledgeTool(access, { ...call, tool });
   const reply = await screenKnowledge(deps, call, found);
   if (reply.failed) {
-    const error = executionError('tool_failed', 'The search failed.');
-    return { outcome: 'failed', result: reply.text, end: { status: 'failed', error } };
+    return failedSearch(reply.text);
   }
   const results = call.includeResults ? reply.results : null;
   return { outcome: 'succeeded', result: reply.text, end: { status: 'completed', output: '', results } };
+}
+
+/** @param result for the model */
+function failedSearch(result: string): CallOutcome {
+  const error = executionError('tool_failed', 'The search failed.');
+  return { outcome: 'failed', result, end: { status: 'failed', error } };
 }

@@ -2,6 +2,7 @@ import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
 import { EmbeddingFailure, type Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
 import { sharedConnection } from '../models/shared-connection.ts';
+import type { VendorConnection } from '../models/vendor-connection.ts';
 import { connectionOf, type VendorOptions } from '../models/vendor-gateway.ts';
 import { batchesOf } from './vendor-batches.ts';
 import type { EmbeddingDialect, EmbeddingPurpose } from './vendor-dialects.ts';
@@ -60,47 +61,56 @@ export function vendorEmbedder(vendor: VendorEmbedding): Embedder {
 }
 
 async function request(
-  { model, dialect, options, pauses }: VendorEmbedding,
+  vendor: VendorEmbedding,
   texts: readonly string[],
   purpose: EmbeddingPurpose,
   signal: AbortSignal,
 ): Promise<Embedded> {
   signal.throwIfAborted();
-  pauses.check(model);
+  const { model, dialect, options, pauses } = vendor;
   try {
-    const { baseURL, apiKey, fetch } = await connectionOf(
-      sharedConnection(model),
-      dialect,
-      options,
-      'embedding',
+    const connection = await connectionOf(sharedConnection(model), dialect, options, 'embedding');
+    return await pauses.heed({ model, connection }, () =>
+      ask(vendor, connection, { texts, purpose, signal }),
     );
-    const { path, body } = dialect.request(model, texts, purpose);
-    const answer = await fetch(baseURL.replace(/\/$/, '') + path, {
-      method: 'POST',
-      headers: [['content-type', 'application/json'], ...(apiKey === '' ? [] : [dialect.keyHeader(apiKey)])],
-      body: JSON.stringify(body),
-      signal,
-    });
-    if (answer.status !== 200) {
-      throw await failureOfStatus(answer);
-    }
-    const { vectors, tokens } = await read(answer, dialect, texts.length * model.dims);
-    if (vectors.length !== texts.length) {
-      throw new EmbeddingFailure('malformed');
-    }
-    return {
-      vectors: vectors.map((vector) => unitVector(vector, model.dims)),
-      tokens: Math.min(
-        tokens ?? texts.reduce((sum, text) => sum + estimateTokens(text), 0),
-        texts.reduce((sum, text) => sum + Buffer.byteLength(text) + bytesBesideText, 0),
-      ),
-    };
   } catch (error) {
     signal.throwIfAborted();
-    const failure = toEmbeddingFailure(error);
-    pauses.note(model, failure);
-    throw failure;
+    throw toEmbeddingFailure(error);
   }
+}
+
+interface Asked {
+  texts: readonly string[];
+  purpose: EmbeddingPurpose;
+  signal: AbortSignal;
+}
+
+async function ask(
+  { model, dialect }: VendorEmbedding,
+  { baseURL, apiKey, fetch }: VendorConnection,
+  { texts, purpose, signal }: Asked,
+): Promise<Embedded> {
+  const { path, body } = dialect.request(model, texts, purpose);
+  const answer = await fetch(baseURL.replace(/\/$/, '') + path, {
+    method: 'POST',
+    headers: [['content-type', 'application/json'], ...(apiKey === '' ? [] : [dialect.keyHeader(apiKey)])],
+    body: JSON.stringify(body),
+    signal,
+  });
+  if (answer.status !== 200) {
+    throw await failureOfStatus(answer);
+  }
+  const { vectors, tokens } = await read(answer, dialect, texts.length * model.dims);
+  if (vectors.length !== texts.length) {
+    throw new EmbeddingFailure('malformed');
+  }
+  return {
+    vectors: vectors.map((vector) => unitVector(vector, model.dims)),
+    tokens: Math.min(
+      tokens ?? texts.reduce((sum, text) => sum + estimateTokens(text), 0),
+      texts.reduce((sum, text) => sum + Buffer.byteLength(text) + bytesBesideText, 0),
+    ),
+  };
 }
 
 /** Marks around a text; no text has more tokens than bytes, whatever a server counts. */

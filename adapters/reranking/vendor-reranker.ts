@@ -7,6 +7,7 @@ import { failureOfStatus, toEmbeddingFailure, UnreadableAnswer } from '../embedd
 import type { VendorPauses } from '../embeddings/vendor-pauses.ts';
 import type { VendorShares } from '../embeddings/vendor-shares.ts';
 import { sharedConnection } from '../models/shared-connection.ts';
+import type { VendorConnection } from '../models/vendor-connection.ts';
 import { connectionOf, type VendorOptions } from '../models/vendor-gateway.ts';
 import { judgedTexts } from './judged-texts.ts';
 import { rerankDialects, type RerankAnswer, type RerankDialect } from './rerank-dialects.ts';
@@ -53,46 +54,43 @@ async function rerankAll(vendor: VendorReranking, texts: Judged, signal: AbortSi
   return all;
 }
 
-async function request(
-  { model, options, pauses }: VendorReranking,
+async function request(vendor: VendorReranking, judged: Judged, signal: AbortSignal): Promise<Reranked> {
+  signal.throwIfAborted();
+  const { model, options, pauses } = vendor;
+  const { baseUrl } = rerankingDefaults(model.providerKind, model.providerModel);
+  try {
+    const defaults = { baseUrl: baseUrl ?? '' };
+    const connection = await connectionOf(sharedConnection(model), defaults, options, 'reranking');
+    return await pauses.heed({ model, connection }, () => ask(model, connection, judged, signal));
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof RerankingFailure ? error : toEmbeddingFailure(error);
+  }
+}
+
+async function ask(
+  model: RerankingModel,
+  { baseURL, apiKey, fetch }: VendorConnection,
   judged: Judged,
   signal: AbortSignal,
 ): Promise<Reranked> {
-  signal.throwIfAborted();
-  pauses.check(model);
   const { question, passages } = judged;
   const dialect = rerankDialects[model.providerKind];
-  try {
-    const { baseURL, apiKey, fetch } = await connectionOf(
-      sharedConnection(model),
-      { baseUrl: rerankingDefaults(model.providerKind, model.providerModel).baseUrl ?? '' },
-      options,
-      'reranking',
-    );
-    const body = JSON.stringify(dialect.body(model, question, passages));
-    const answer = await fetch(`${baseURL.replace(/\/$/, '')}/rerank`, {
-      method: 'POST',
-      headers: [
-        ['content-type', 'application/json'],
-        ...(apiKey === '' ? [] : [['authorization', `Bearer ${apiKey}`] as [string, string]]),
-      ],
-      body,
-      signal,
-    });
-    if (answer.status !== 200) {
-      throw await failureOfStatus(answer);
-    }
-    const read = parse(await answer.text(), body.length, dialect);
-    return { scores: unitScores(read.results, passages.length, model.scoreScale), ...usageOf(read, judged) };
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof RerankingFailure) {
-      throw error;
-    }
-    const failure = toEmbeddingFailure(error);
-    pauses.note(model, failure);
-    throw failure;
+  const body = JSON.stringify(dialect.body(model, question, passages));
+  const answer = await fetch(`${baseURL.replace(/\/$/, '')}/rerank`, {
+    method: 'POST',
+    headers: [
+      ['content-type', 'application/json'],
+      ...(apiKey === '' ? [] : [['authorization', `Bearer ${apiKey}`] as [string, string]]),
+    ],
+    body,
+    signal,
+  });
+  if (answer.status !== 200) {
+    throw await failureOfStatus(answer);
   }
+  const read = parse(await answer.text(), body.length, dialect);
+  return { scores: unitScores(read.results, passages.length, model.scoreScale), ...usageOf(read, judged) };
 }
 
 /** Some servers repeat the passages, some of them with an escape for each letter. */

@@ -176,6 +176,27 @@ describe('generateResponse', () => {
     expect(log).toEqual(['turn 0', 'turn 0', 'turn 0']);
   });
 
+  it('has no last attempt at a turn or a call: an outage may last until the deadline', async () => {
+    const limits: [string, number][] = [];
+    await run(
+      { runTurn: async ({ iteration }) => (iteration === 0 ? calls(0) : done) },
+      {
+        meanwhile: async (handle) => {
+          await handle.result();
+          for (const { activityTaskScheduledEventAttributes: of } of (await handle.fetchHistory()).events ??
+            []) {
+            if (of != null) limits.push([of.activityType?.name ?? '', of.retryPolicy?.maximumAttempts ?? 0]);
+          }
+        },
+      },
+    );
+    expect(limits).toEqual([
+      ['runTurn', 0],
+      ['runCall', 0],
+      ['runTurn', 0],
+    ]);
+  });
+
   it('closes the response when its deadline has come, and stops the turn', async () => {
     const end = { status: 'incomplete', reason: 'deadline_exceeded' } as const;
     const { log, details, shown } = await run(

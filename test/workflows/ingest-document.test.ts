@@ -3,33 +3,53 @@ import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import type { Dispatch, SignalMessage } from '#domain/foundation/durable/messages.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
+import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import { retryDocument } from '#domain/knowledge/collections/retry-document.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { startWorkflowWorker, type WorkflowWorker } from '#test/support/workflow-worker.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
 let worker: WorkflowWorker;
+/** Called after an extraction was committed, before Temporal learns of it. */
+let afterExtraction: (documentId: string) => Promise<void> = () => Promise.resolve();
+/** Failures of the next extractions. */
+const failures: ExtractionFailure[] = [];
 
 beforeAll(async () => {
   world = await openWorld();
-  worker = await startWorkflowWorker(
-    createKnowledgeActivities({
-      unitOfWork: world.unitOfWork,
-      extractor: createTextExtractor({ timeoutMs: 5_000, heapMb: 256 }),
-    }),
-  );
+  const reader = createTextExtractor({ timeoutMs: 5_000, heapMb: 256 });
+  const activities = createKnowledgeActivities({
+    unitOfWork: world.unitOfWork,
+    extractor: {
+      extract: (...asked) => {
+        const failure = failures.shift();
+        return failure === undefined ? reader.extract(...asked) : Promise.reject(failure);
+      },
+    },
+  });
+  worker = await startWorkflowWorker({
+    ...activities,
+    extractDocument: async (input) => {
+      const result = await activities.extractDocument(input);
+      await afterExtraction(input.documentId);
+      return result;
+    },
+  } satisfies typeof activities);
 });
 afterAll(async () => {
   await worker.stop();
   await world.stop();
 });
 
-async function ingest(content: string, mediaType: DocumentMediaType) {
+async function upload(content: string, mediaType: DocumentMediaType) {
   const space = await world.addSpace();
   const { collection } = await world.act(space, (ctx) => createCollection(ctx, { name: 'C' }));
-  await world.act(space, (ctx) =>
+  const { document } = await world.act(space, (ctx) =>
     uploadDocument(ctx, { collectionId: collection.id, filename: 'a', mediaType, content }),
   );
   const pending = world.dispatches.at(-1)!;
@@ -38,6 +58,12 @@ async function ingest(content: string, mediaType: DocumentMediaType) {
     workflowId: pending.workflowId,
     args: [pending.payload],
   });
+  const ref = { collectionId: collection.id, documentId: document.id };
+  return { space, ref, handle };
+}
+
+async function ingest(content: string, mediaType: DocumentMediaType) {
+  const { handle } = await upload(content, mediaType);
   const result: unknown = await handle.result().catch((error: unknown) => {
     const cause = error instanceof WorkflowFailedError ? error.cause : null;
     return cause instanceof ApplicationFailure ? cause.type : error;
@@ -58,4 +84,53 @@ describe('ingestDocument', () => {
     const { result, status } = await ingest('<div>'.repeat(20_000), 'text/html');
     expect([status, result]).toEqual(['FAILED', 'too_slow']);
   });
+
+  it('reads a document again that is retried before it has closed', async () => {
+    failures.push(new ExtractionFailure('extraction_failed'));
+    const { promise: isRetried, resolve, reject } = Promise.withResolvers<void>();
+    afterExtraction = async (documentId) => {
+      afterExtraction = () => Promise.resolve();
+      await started.then(({ space, ref }) => retry(space, { ...ref, documentId })).then(resolve, reject);
+    };
+    const started = upload('The canary is yellow.', 'text/plain');
+    const { space, ref, handle } = await started;
+    await isRetried;
+    await handle.result().catch(() => undefined);
+    const document = await world.unitOfWork.inTenant(space.tenantId, (em) =>
+      em.findOneOrFail(Document, { id: ref.documentId }),
+    );
+    expect([document.status, document.chunkCount]).toEqual(['ready', 1]);
+  });
+
+  it('runs once for a retry after it has closed', async () => {
+    failures.push(new ExtractionFailure('extraction_failed'), new ExtractionFailure('too_slow'));
+    const { space, ref, handle } = await upload('The canary is white.', 'text/plain');
+    await expect(handle.result()).rejects.toMatchObject({ cause: { type: 'extraction_failed' } });
+    await retry(space, ref);
+    const again = worker.client.getHandle(handle.workflowId);
+    await expect(again.result()).rejects.toMatchObject({ cause: { type: 'too_slow' } });
+    const { runId } = await again.describe();
+    const { events } = await again.fetchHistory();
+    expect(events?.[0]?.workflowExecutionStartedEventAttributes).toMatchObject({
+      firstExecutionRunId: runId,
+    });
+  });
 });
+
+/** Sends what a retry enqueues as a dispatcher does, but with the queue of this file's worker. */
+async function retry(
+  space: Parameters<KnowledgeWorld['act']>[0],
+  ref: Parameters<typeof retryDocument>[1],
+): Promise<void> {
+  // Temporal has acknowledged the start.
+  await world.admin.query('delete from outbox');
+  await world.act(space, (ctx) => retryDocument(ctx, ref));
+  const { workflowType, workflowId, payload, id } = world.dispatches.at(-1) as Dispatch & SignalMessage;
+  await worker.client.signalWithStart(workflowType, {
+    taskQueue: worker.taskQueue,
+    workflowId,
+    args: [payload.start],
+    signal: payload.signal,
+    signalArgs: [...payload.args, { id }],
+  });
+}

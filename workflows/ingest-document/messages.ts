@@ -1,4 +1,10 @@
+import { defineSignal } from '@temporalio/workflow';
+import type { Delivered } from '#domain/foundation/durable/messages.ts';
+
 export type { IngestDocumentInput } from '#domain/foundation/durable/workflow-inputs.ts';
+
+/** Somebody retried the document after it had failed. */
+export const retriedSignal = defineSignal<Delivered<[]>>('retried');
 
 export interface IngestDocumentEnd {
   status: IngestDocumentResult['status'];

@@ -1,26 +1,46 @@
 import {
   ActivityFailure,
+  continueAsNew,
   isCancellation,
   patched,
   proxyActivities,
   setCurrentDetails,
+  setHandler,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { closing, documentEmbedding, extraction } from '../shared/activity-options.ts';
 import { conclude } from '../shared/conclude.ts';
-import type { IngestDocumentEnd, IngestDocumentInput, IngestDocumentResult } from './messages.ts';
+import {
+  retriedSignal,
+  type IngestDocumentEnd,
+  type IngestDocumentInput,
+  type IngestDocumentResult,
+} from './messages.ts';
 
 const extracting = proxyActivities<Activities>(extraction);
 const embedding = proxyActivities<Activities>(documentEmbedding);
 const finishing = proxyActivities<Activities>(closing);
 
-/** Extracts an uploaded document, makes it searchable by keyword, and then by meaning. */
+/**
+ * Extracts an uploaded document, makes it searchable by keyword, and then by meaning. A document that has failed may be
+ * retried before this workflow has closed: then the next run reads it.
+ */
 export async function ingestDocument(input: IngestDocumentInput): Promise<IngestDocumentEnd> {
+  let isRetried = false;
+  setHandler(retriedSignal, () => {
+    isRetried = true;
+  });
+  // What was retried before the reading begins is what it reads: such as by the signal of this start.
+  await Promise.resolve();
+  isRetried = false;
   setCurrentDetails('Extracting and cutting the text.');
   const result = patched('embeds')
     ? await inSteps(input)
     : await extracting.ingestDocument.executeWithOptions({ summary: 'extract and cut' }, [input]);
   setCurrentDetails(describe(result));
+  if (isRetried) {
+    await continueAsNew<typeof ingestDocument>(input);
+  }
   const { status, failureCode: reason, chunkCount } = result;
   return conclude({ status, reason, chunkCount });
 }

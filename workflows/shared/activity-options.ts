@@ -12,11 +12,14 @@ export const modelTurn = {
   retry: { initialInterval: '250ms', backoffCoefficient: 1 },
 } satisfies ActivityOptions;
 
-/** A tool call. The ledger decides whether a second attempt calls the tool. */
+/**
+ * A tool call: bounded by the response's deadline as a turn is, so that an outage uses up no attempts. The ledger decides
+ * whether a further attempt calls the tool, and how often.
+ */
 export const toolCall = {
   heartbeatTimeout: '3.5s',
   startToCloseTimeout: '10m',
-  retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '5s', maximumAttempts: 100 },
+  retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '5s' },
 } satisfies ActivityOptions;
 
 /** A short transaction that ends a response, and must succeed. */

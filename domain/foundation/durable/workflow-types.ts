@@ -55,7 +55,7 @@ export const workflows = {
     sender: 'process',
     summary: ({ model }) => `generateResponse · ${model}`,
   }),
-  ingestDocument: define<IngestDocumentInput, 'tenantId' | 'documentId'>({
+  ingestDocument: define<IngestDocumentInput, 'tenantId' | 'documentId', { retried: [] }>({
     prefix: 'document',
     parts: ({ tenantId, documentId }) => [tenantId, documentId],
     queue: taskQueues.batch,

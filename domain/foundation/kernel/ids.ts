@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { v7 } from 'uuid';
 
 const base32Alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -9,9 +9,26 @@ export const nilUuid = '00000000-0000-0000-0000-000000000000';
 /** Sorts after every id: where a keyset ends. */
 export const maxUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** Time-ordered uuid (version 7). */
+/** How late the clock may be set while ids go on from the last one: further, its jump ahead was an error. */
+const maxLeadMs = 5_000;
+/** Sequences begin in the lower half of their 32 bits, so that many follow within a millisecond. */
+const firstSequences = 2 ** 31;
+const last = { msecs: 0, seq: 0 };
+
+/**
+ * Time-ordered uuid (version 7): each sorts behind those before it of the process, also where the clock is set back a
+ * little. After a jump ahead and back they have the time of the clock again; the package's own state would stay ahead.
+ */
 export function newId(): string {
-  return v7();
+  const now = Date.now();
+  if (now > last.msecs || last.msecs - now > maxLeadMs) {
+    last.msecs = now;
+    last.seq = randomInt(firstSequences);
+  } else {
+    last.seq = (last.seq + 1) >>> 0;
+    last.msecs += last.seq === 0 ? 1 : 0;
+  }
+  return v7(last);
 }
 
 /** Lower-case base32 without padding. */

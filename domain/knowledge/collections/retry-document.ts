@@ -1,6 +1,6 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
-import { start } from '#domain/foundation/durable/messages.ts';
+import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { Document } from './document.entity.ts';
@@ -19,7 +19,8 @@ export async function retryDocument(ctx: Context, ref: DocumentRef): Promise<Doc
   document.retry();
   await ctx.em.flush();
   const { tenantId, id } = document;
-  await ctx.enqueue(start('ingestDocument', { tenantId, documentId: id }));
+  // A start alone would be lost where the workflow that failed has yet to close.
+  await ctx.enqueue(signalWithStart('ingestDocument', { tenantId, documentId: id }, 'retried', []));
   await recordEvent(ctx.em, ctx.caller, {
     type: 'collection.documents_retried',
     resource: { type: 'collection', id: document.collectionId },

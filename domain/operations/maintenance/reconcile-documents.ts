@@ -3,6 +3,7 @@ import { start } from '#domain/foundation/durable/messages.ts';
 import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { lockForReading } from '#domain/knowledge/ingestion/store-passages.ts';
 import { reconciling, type Unfinished } from './reconcile.ts';
 
 /**
@@ -21,10 +22,22 @@ function ingestion(ids: { tenantId: string; documentId: string }): Unfinished {
   return {
     tenantId,
     workflowId: workflowIdOf('ingestDocument', ids),
-    giveUp: (em) => finishIngestion(em, documentId, 'extraction_failed'),
+    stampOf: async (em) => stampOf(await em.findOne(Document, { id: documentId })),
+    async giveUp(em, stamp) {
+      const document = await lockForReading(em, documentId);
+      // Retried meanwhile: the workflow that has ended was of the reading before.
+      if (stampOf(document) === stamp) {
+        await finishIngestion(em, documentId, 'extraction_failed');
+      }
+    },
     async restart(em) {
       const document = await em.findOne(Document, { id: documentId, status: 'processing' });
       return document === null ? null : start('ingestDocument', ids);
     },
   };
+}
+
+/** A document is updated when it fails, and when it is retried. */
+function stampOf(document: Document | null): string | null {
+  return document?.updatedAt.toISOString() ?? null;
 }

@@ -45,7 +45,7 @@ export const reconcileResponses = reconciling<StaleRow>({
 async function resolve({ unitOfWork }: SweepDependencies, row: StaleRow): Promise<boolean> {
   const { tenant_id: tenantId, response_id: responseId } = row;
   if (row.expired) {
-    await unitOfWork.inTenant(tenantId, generation({ tenantId, responseId }).giveUp);
+    await unitOfWork.inTenant(tenantId, (em) => generation({ tenantId, responseId }).giveUp(em, null));
   } else if (row.stranded) {
     await unitOfWork.inTenant(tenantId, (em) => releaseStranded(em, responseId));
   } else if (isOverdue(row)) {

@@ -8,8 +8,13 @@ import type { Sweep, SweepDependencies } from '#domain/operations/sweep-kinds/sw
 export interface Unfinished {
   tenantId: string;
   workflowId: string;
-  /** Called when an operator has ended the workflow. */
-  giveUp: (em: EntityManager) => Promise<unknown>;
+  /**
+   * Of a row whose work may be asked for again under its id: a value that differs after that. It is read before Temporal
+   * is asked, whose answer is about the work before.
+   */
+  stampOf?: (em: EntityManager) => Promise<string | null>;
+  /** Called when an operator has ended the workflow, with what `stampOf` returned. */
+  giveUp: (em: EntityManager, stamp: string | null) => Promise<unknown>;
   /** Called when Temporal has lost the workflow. @returns its start, null when nothing is left to do */
   restart: (em: EntityManager) => Promise<StartMessage | null>;
 }
@@ -46,17 +51,21 @@ export function reconciling<Row extends object>({
 /** @returns whether the row was given up, or a start of its workflow was enqueued again */
 async function reconcile(
   { unitOfWork, inspector }: SweepDependencies,
-  { tenantId, workflowId, giveUp, restart }: Unfinished,
+  { tenantId, workflowId, stampOf, giveUp, restart }: Unfinished,
 ): Promise<boolean> {
   // Checked before Temporal: a start that is no longer pending was acknowledged, so Temporal knows the newest run.
-  if (await unitOfWork.inTenant(tenantId, (em) => isPending(em, workflowId))) {
+  const { pending, stamp } = await unitOfWork.inTenant(tenantId, async (em) => ({
+    stamp: (await stampOf?.(em)) ?? null,
+    pending: await isPending(em, workflowId),
+  }));
+  if (pending) {
     return false;
   }
   switch (await inspector.stateOf(workflowId)) {
     case 'open':
       return false;
     case 'closed':
-      await unitOfWork.inTenant(tenantId, giveUp);
+      await unitOfWork.inTenant(tenantId, (em) => giveUp(em, stamp));
       return true;
     case 'unknown_id':
       return unitOfWork.inTenant(tenantId, async (em) => {

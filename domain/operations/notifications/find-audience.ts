@@ -72,7 +72,7 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
       };
     case 'admins_of_spaces_with_model':
       return {
-        sql: `select distinct m.principal_id as user_id from space_models s
+        sql: `select distinct m.principal_id as user_id from ${spacesWithModel(event)} s
                 join space_members m on m.tenant_id = s.tenant_id and m.space_id = s.space_id
                where s.tenant_id = ? and s.model_id = ?::uuid
                  and m.role_key in (select jsonb_array_elements_text(?::jsonb))`,
@@ -99,6 +99,18 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
         values: [tenantId, JSON.stringify(await rolesGranting(em, permission))],
       };
     }
+  }
+}
+
+/** The rows that name the spaces of the event's model, by its kind. Models that answer have none in the metadata. */
+function spacesWithModel({ metadata }: LoggedEvent): string {
+  switch (metadata['kind']) {
+    case 'reranking':
+      return 'space_reranking';
+    case 'embedding':
+      return `(select tenant_id, space_id, model_id from embedding_generations where state in ('active', 'building'))`;
+    default:
+      return 'space_models';
   }
 }
 

@@ -18,7 +18,7 @@ export type Audience =
   | { kind: 'space_members' }
   /** Members who may change the event's space. */
   | { kind: 'space_admins' }
-  /** The same for every space that allows the event's model. */
+  /** The same for every space that allows the event's model, or whose searches or vectors are by it. */
   | { kind: 'admins_of_spaces_with_model' }
   /** Principals that used the event's skill in the 30 days before it. */
   | { kind: 'skill_users' }
@@ -258,7 +258,19 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
   },
   'system.model_removed': {
     audience: [{ kind: 'admins_of_spaces_with_model' }],
-    title: (event) => `The model ${text(event, 'alias') || 'of your space'} can no longer be used`,
+    title: (event) => {
+      const named = text(event, 'alias') || 'of your space';
+      switch (text(event, 'kind')) {
+        case 'embedding':
+          return `The embedding model ${named} can no longer be chosen`;
+        case 'reranking':
+          return `The reranking model ${named} can no longer be used`;
+        default:
+          return `The model ${named} can no longer be used`;
+      }
+    },
+    body: (event) =>
+      text(event, 'kind') === 'embedding' ? 'Spaces that use it go on until they choose another one.' : '',
   },
   'system.limit_reached': limitReached(tenantAdmins, 'Your organisation has reached a limit'),
 };

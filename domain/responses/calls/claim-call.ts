@@ -54,14 +54,21 @@ export type CallClaim =
   | { kind: 'held' }
   /** It was started, its worker was lost, and the tool is not marked as repeatable. */
   | { kind: 'unknown' }
+  /** A search that was begun as often as it may be, and never came to an end. */
+  | { kind: 'exhausted' }
   | { kind: 'claimed'; call: ClaimedCall };
 
 /** How often a repeatable call is made before its outcome counts as unknown. */
 const maxAttempts = 8;
+/**
+ * How often a search is begun: each may cost its vendors again, and the model can go on without it. A claim is written
+ * before each, so that an outage of the database counts for none, and a crash of the worker for one.
+ */
+const maxSearches = 5;
 
 /**
  * Moves a planned call to `started`, committed before the tool is called. A call that was already `started` has lost
- * its worker: a search runs again, since it only reads; a server's tool runs again, with the same key, only if our
+ * its worker: a search runs again a few times, since it only reads; a server's tool runs again, with the same key, only if our
  * own record of it says `repeatable`. If the answer to a claim was lost, the claimant recognises its claim by the
  * nonce: nothing was sent after it.
  * @param prepare awaited before a call is started at a server with a connection
@@ -133,6 +140,9 @@ function decide(key: CallKey, { head, call, tool, claimant }: Claiming, change: 
       : { kind: 'mcp' as const, ...tool.target, repeatable: tool.repeatable, again };
   if (target === null) {
     return { kind: again ? 'unknown' : 'withheld' };
+  }
+  if (target.kind === 'search' && row.attempts >= maxSearches) {
+    return { kind: 'exhausted' };
   }
   row.attempts += isOwn ? 0 : 1;
   if (row.status === 'planned') {

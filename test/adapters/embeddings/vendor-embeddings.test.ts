@@ -212,6 +212,20 @@ describe('a vendor that refuses', () => {
     expect(server.requests).toHaveLength(4);
   });
 
+  it('is asked at once at another address, with another credential, or with a new key', async () => {
+    let version = 1;
+    const stored = { ...vendorKey, read: async () => ({ ...(await vendorKey.read()), version }) };
+    const embedders = embeddersOf({ stored });
+    const limited = { status: 429, headers: { 'retry-after': '600' } };
+    await failureOf(embedders.of(row('openai')), limited);
+    expect((await failureOf(embedders.of(row('openai')))).code).toBe('rate_limited');
+    await embedders.of(row('openai', { baseUrl: `${server.origin}/v1/` })).embedQuery('tides', never);
+    await embedders.of(row('openai', { credentialId: 'another-key' })).embedQuery('tides', never);
+    version = 2;
+    await embedders.of(row('openai')).embedQuery('tides', never);
+    expect(server.requests).toHaveLength(4);
+  });
+
   it('may name its time as a date', async () => {
     const date = new Date(Date.now() + 90_000).toUTCString();
     const failure = await failureOf(embedderOf('google'), { status: 429, headers: { 'retry-after': date } });

@@ -196,6 +196,10 @@ describe('a model that does not answer', () => {
     await expect(ask()).rejects.toMatchObject({ code: 'unavailable' });
     expect(server.requests).toHaveLength(1);
     expect((await ask({ id: 'other' })).scores).toHaveLength(3);
+    // Nor need an administrator wait who changes the credential or the address.
+    expect((await ask({ credentialId: 'another-key' })).scores).toHaveLength(3);
+    expect((await ask({ baseUrl: `${server.baseUrl('cohere')}/` })).scores).toHaveLength(3);
+    await expect(ask()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   it('is given up at the caller’s time, and its connection is closed', async () => {

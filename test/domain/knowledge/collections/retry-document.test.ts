@@ -44,10 +44,10 @@ describe('a failed document', () => {
     expect(await retry(id)).toMatchObject({ id, status: 'processing', failureCode: null });
     expect(engine.dispatches).toMatchObject([
       {
-        kind: 'start',
+        kind: 'signal',
         workflowType: 'ingestDocument',
         workflowId: `document/${engine.world.tenantId}/${id}`,
-        payload: { documentId: id },
+        payload: { signal: 'retried', args: [], start: { documentId: id } },
       },
     ]);
     const { rows } = await engine.admin.query(
@@ -75,6 +75,28 @@ describe('a failed document', () => {
     await engine.admin.query('delete from outbox');
     await sweepOnce(reconcileDocuments, deps);
     expect(await statusOf(id)).toEqual({ status: 'failed', failure_code: 'extraction_failed' });
+  });
+
+  it('that fails and is retried while the sweep asks for its workflow is not failed by what Temporal says of that', async () => {
+    const id = await upload();
+    await engine.admin.query(`delete from outbox`);
+    await engine.admin.query(`update documents set created_at = now() - interval '1 hour' where id = $1`, [
+      id,
+    ]);
+    const inspector = {
+      ...inspectorSaying('closed'),
+      stateOf: async (workflowId: string) => {
+        if (workflowId.endsWith(id)) {
+          await finish(id, 'too_slow');
+          await retry(id);
+          // Sent to Temporal.
+          await engine.admin.query('delete from outbox');
+        }
+        return 'closed' as const;
+      },
+    };
+    await sweepOnce(reconcileDocuments, { ...engine.database, inspector });
+    expect(await statusOf(id)).toEqual({ status: 'processing', failure_code: null });
   });
 });
 

@@ -9,6 +9,11 @@ import { splitPages } from '#domain/operations/notifications/split-pages.ts';
 import { deliverPage } from '#domain/operations/notifications/deliver-page.ts';
 import { notificationRules } from '#domain/operations/notifications/notification-rules.ts';
 import { outboxAgeSeconds } from '#domain/foundation/durable/outbox.ts';
+import { registerEmbeddingModel } from '#domain/knowledge/embeddings/register-embedding-model.ts';
+import { updateEmbeddingModel } from '#domain/knowledge/embeddings/update-embedding-model.ts';
+import { changeSpaceReranking } from '#domain/knowledge/reranking/change-space-reranking.ts';
+import { registerRerankingModel } from '#domain/knowledge/reranking/register-reranking-model.ts';
+import { updateRerankingModel } from '#domain/knowledge/reranking/update-reranking-model.ts';
 import { auditOf } from '#domain/responses/end/end-change.ts';
 import { currentRecord } from '#domain/responses/store/head.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
@@ -549,6 +554,57 @@ describe('the audience', () => {
     });
     expect(await notifiedUsers()).toEqual([...admins, ...captains].toSorted());
     expect((await received())[0]!.body).toBe('It held 3 documents.');
+  });
+
+  it('of a model that was withdrawn are the admins of the spaces that use it, whatever its kind', async () => {
+    const { tenantId, spaceId } = engine.world;
+    const [admin] = await addUsers(engine.admin, engine.world, { count: 1, role: 'space_admin' });
+    await addUsers(engine.admin, engine.world, { count: 1 });
+    const reranking = await engine.act(async (ctx) => {
+      const { model } = await registerRerankingModel(ctx, {
+        alias: 'judge',
+        providerKind: 'rerank_compatible',
+        providerModel: 'judge-1',
+        baseUrl: 'https://rerank.example.com/v1',
+      });
+      await changeSpaceReranking(ctx, { modelId: model.id });
+      return model;
+    });
+    const embedding = async (state: 'active' | 'building' | 'retired') => {
+      const { model } = await engine.act((ctx) =>
+        registerEmbeddingModel(ctx, {
+          alias: state,
+          providerKind: 'openai_compatible',
+          providerModel: 'words-1',
+          baseUrl: 'https://embed.example.com/v1',
+          dims: 16,
+        }),
+      );
+      await engine.admin.query(
+        `insert into embedding_generations (tenant_id, id, space_id, model_id, state, mean)
+         values ($1, uuidv7(), $2, $3, $4, '')`,
+        [tenantId, spaceId, model.id, state],
+      );
+      return model.id;
+    };
+    await engine.act((ctx) => updateRerankingModel(ctx, { id: reranking.id, disabled: true }));
+    for (const state of ['active', 'building', 'retired'] as const) {
+      const id = await embedding(state);
+      await engine.act((ctx) => updateEmbeddingModel(ctx, { id, disabled: true }));
+    }
+    const { rows } = await engine.admin.query<{ event_id: string }>(
+      `select event_id from fan_outs where event_type = 'system.model_removed' order by event_id`,
+    );
+    for (const { event_id: id } of rows) {
+      await deliverAll(engine.database.unitOfWork, tenantId, id);
+    }
+    const titles = (await received()).filter(({ user_id: id }) => id === admin).map(({ title }) => title);
+    expect(titles.toSorted()).toEqual([
+      'The embedding model active can no longer be chosen',
+      'The embedding model building can no longer be chosen',
+      'The reranking model judge can no longer be used',
+    ]);
+    expect(await notifiedUsers()).toEqual([admin, admin, admin]);
   });
 
   it('is checked at delivery: users who left meanwhile, or lost the permission, are not notified', async () => {
