@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { s3Provider } from '#adapters/sources/s3/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { startHttpRelay, type HttpRelay } from '../../support/sources/http-relay.ts';
+import { longestPause } from '../../support/longest-pause.ts';
 import { listAll, openSource } from '../../support/sources/open-source.ts';
 
 let server: HttpRelay;
@@ -238,4 +239,22 @@ test('an address that is not public is refused before a request', async () => {
     roots: {},
   });
   await expect(closed.check(signal)).rejects.toMatchObject({ code: 'scope_invalid' });
+});
+
+test('keys are compared with hostile patterns beside the event loop', async () => {
+  const keys = Array.from({ length: 300 }, (_, at) => object(`${'a'.repeat(900)}${at}`));
+  answer(200, listing(`<IsTruncated>false</IsTruncated>${keys.join('')}`));
+  const exclude = Array<string>(50).fill(`*${'a'.repeat(98)}b${'a'.repeat(98)}*`);
+  const filtered = await openSource(s3Provider, {
+    slug: 's3',
+    scopeConfig: { endpoint: server.origin, bucket: 'documents', exclude },
+    credential: {
+      origin: server.origin,
+      value: { kind: 'access_key', access_key_id: 'AK', secret_access_key: 'secret' },
+    },
+    allowedOrigins: [server.origin],
+    roots: {},
+  });
+  const list = async () => expect((await listAll(filtered)).documents).toHaveLength(300);
+  expect(await longestPause(list)).toBeLessThan(1_500);
 });
