@@ -93,7 +93,7 @@ function take(group: Group, field: string, value: string): void {
 }
 
 /**
- * In the order in which they decide: the longest first, and of two that are as long the one that allows. Rules that
+ * In the order in which they decide: the longest first, and of equal lengths what allows comes first. Rules that
  * are costly to compare are shortened so that they forbid more, or no longer allow.
  */
 function bounded(rules: Group['rules']): RobotsRule[] {

@@ -119,7 +119,7 @@ export class WebSource implements Source {
     });
   }
 
-  /** A page that robots.txt forbids, that was moved, or that names another one that answers as its canonical, is no document. */
+  /** A page that robots.txt forbids, that was moved, or whose canonical address is another page, is no document. */
   exists(ref: string, signal: AbortSignal): Promise<boolean> {
     return asSourceFailures(signal, async () => {
       const address = this.#addressOf(ref);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { s3Provider } from '#adapters/sources/s3/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { startHttpRelay, type HttpRelay } from '../../support/sources/http-relay.ts';
-import { longestPause } from '../../support/longest-pause.ts';
+import { maxPause } from '../../support/max-pause.ts';
 import { listAll, openSource } from '../../support/sources/open-source.ts';
 
 let server: HttpRelay;
@@ -256,5 +256,5 @@ test('keys are compared with hostile patterns beside the event loop', async () =
     roots: {},
   });
   const list = async () => expect((await listAll(filtered)).documents).toHaveLength(300);
-  expect(await longestPause(list)).toBeLessThan(1_500);
+  expect(await maxPause(list)).toBeLessThan(1_500);
 });

@@ -4,7 +4,7 @@ import { scanPage } from '#adapters/sources/web/scan-page.ts';
 import { webProvider } from '#adapters/sources/web/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { attackStrings, expectLinear } from '#test/support/growth.ts';
-import { longestPause } from '#test/support/longest-pause.ts';
+import { maxPause } from '#test/support/max-pause.ts';
 import { listAll, openSource } from '#test/support/sources/open-source.ts';
 import { pageOf, startWebServer, type WebServer } from '#test/support/sources/web-server.ts';
 
@@ -197,7 +197,7 @@ describe('a crawl', () => {
       Array.from({ length: 5_000 }, (_, at) => `/${'a'.repeat(300)}${at}`),
     );
     const source = await open({ exclude: Array(20).fill(`*${'a'.repeat(197)}b*`) as string[], max_pages: 1 });
-    expect(await longestPause(() => listAll(source))).toBeLessThan(1_500);
+    expect(await maxPause(() => listAll(source))).toBeLessThan(1_500);
   });
 
   it('lists the target of a redirect once, and follows none to another host', async () => {

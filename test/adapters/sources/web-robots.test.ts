@@ -25,7 +25,7 @@ describe('robots.txt', () => {
     ['User-agent: platformconnectors\nDisallow: /', '/a', true],
     ['User-agent: *\nCrawl-delay: 1\nUser-agent: x\nDisallow: /', '/a', true],
     ['Disallow: /', '/a', true],
-    // The longest rule decides, and of two as long the one that allows.
+    // The longest rule decides, and of equal lengths what allows.
     ['User-agent: *\nAllow: /a\nDisallow: /a', '/a', true],
     ['User-agent: *\nAllow: /a/b\nDisallow: /a*/b', '/a/b', false],
     ['User-agent: *\nDisallow: /a/*/c$\nAllow: /a', '/a/b/b/c', false],

@@ -4,7 +4,7 @@ import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
 import { webProvider } from '#adapters/sources/web/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { unusualNames } from '#test/support/sources/file-names.ts';
-import { longestPause } from '#test/support/longest-pause.ts';
+import { maxPause } from '#test/support/max-pause.ts';
 import { listAll, openSource } from '#test/support/sources/open-source.ts';
 import { startWebServer, type WebServer } from '#test/support/sources/web-server.ts';
 
@@ -113,7 +113,7 @@ describe('pages of sitemaps', () => {
     }
     const forbidden = { kind: 'skipped', code: 'forbidden_by_source' };
     expect(await fetchOf(source, document!.ref, 'etag "1"')).toEqual(forbidden);
-    // Nor that of any other page for the time being, nor for good of one that the scope leaves out.
+    // Nor that of any other page for the time being, nor for good of a page outside the scope.
     server.routes.set('/a.md', (_, response) => void response.writeHead(307, { location: '/other' }).end());
     expect(await fetchOf(source, document!.ref)).toEqual(forbidden);
     server.routes.set(
@@ -443,7 +443,7 @@ describe('a hostile sitemap', () => {
       (_, response) => void response.end(`<urlset>${list.join('')}</urlset>`),
     );
     const source = await open();
-    expect(await longestPause(async () => expect(await namesOf(source)).toEqual([]))).toBeLessThan(1_500);
+    expect(await maxPause(async () => expect(await namesOf(source)).toEqual([]))).toBeLessThan(1_500);
   });
 
   const serve = (path: string, content: string | Uint8Array) =>

@@ -1,5 +1,5 @@
 /** Runs work and says for how many milliseconds it held the event loop at most. */
-export async function longestPause(work: () => Promise<unknown>): Promise<number> {
+export async function maxPause(work: () => Promise<unknown>): Promise<number> {
   let [last, longest] = [performance.now(), 0];
   const look = () => {
     longest = Math.max(longest, performance.now() - last);
