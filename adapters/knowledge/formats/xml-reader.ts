@@ -1,4 +1,5 @@
 import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
+import { openAfter } from './implied-ends.ts';
 
 const maxDepth = 512;
 
@@ -22,8 +23,9 @@ const named = new Map([
 
 /**
  * Reads XML, or HTML, once from its beginning to its end, in time that grows with its length. Declarations, and so
- * entities that they define, are ignored. In HTML, closing tags may be missing.
- * @throws `ExtractionFailure` malformed for XML that ends too early, and for what is nested too deeply
+ * entities that they define, are ignored. In HTML, closing tags may be missing, and what is nested too deeply is read as
+ * if it were empty elements and text.
+ * @throws `ExtractionFailure` malformed for XML that ends too early, or is nested too deeply
  */
 export function readXml(xml: string, handler: XmlHandler, html = false): void {
   const open: string[] = [];
@@ -62,6 +64,7 @@ export function readXml(xml: string, handler: XmlHandler, html = false): void {
     const tag = xml.slice(less + 1, empty ? greater - 1 : greater);
     const nameEnd = tag.search(/\s/);
     const name = localName(nameEnd === -1 ? tag : tag.slice(0, nameEnd), html);
+    if (html) closeDownTo(openAfter(open, name));
     handler.open(name, () => (nameEnd === -1 ? new Map() : readAttributes(tag, nameEnd)));
     if (empty || (html && voids.has(name))) {
       handler.close(name);
@@ -70,9 +73,12 @@ export function readXml(xml: string, handler: XmlHandler, html = false): void {
       handler.text(decodeEntities(xml.slice(at, stop)));
       handler.close(name);
       at = stop;
-    } else {
+    } else if (open.length < maxDepth) {
       open.push(name);
-      if (open.length > maxDepth) throw new ExtractionFailure('malformed');
+    } else if (html) {
+      handler.close(name);
+    } else {
+      throw new ExtractionFailure('malformed');
     }
   }
   if (open.length > 0 && !html) throw new ExtractionFailure('malformed');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LoopTurns } from '../shared/loop-turns.ts';
 import { parseState } from '../shared/stored-text.ts';
 import { walkFolder, type Visited, type Walk } from './walk-folder.ts';
 
@@ -41,8 +42,10 @@ export class ListingState {
   /** Paths of the next page. */
   async next(accepts: (segments: readonly string[]) => boolean, signal: AbortSignal): Promise<string[][]> {
     const found: string[][] = [];
+    const turns = new LoopTurns();
     for (let visits = 0; ; visits += 1) {
       signal.throwIfAborted();
+      await turns.pass(signal);
       const { value, done } = await this.#visits.next();
       if (done === true) {
         this.#after = null;

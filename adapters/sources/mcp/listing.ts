@@ -1,16 +1,11 @@
-import { setImmediate as othersTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
+import { filterInTurns } from '../shared/loop-turns.ts';
 import { parseState } from '../shared/stored-text.ts';
 
 export const pageSize = 100;
 const maxUriBytes = 2_000;
-/**
- * Compared with the patterns before others have their turn. A server may list ten thousands in one answer, and the
- * comparison of each takes up to two milliseconds where both repeat themselves.
- */
-const comparedAtOnce = 10;
 
 const resource = z.object({
   uri: z.string(),
@@ -35,17 +30,11 @@ export async function toPage(result: unknown, fits: (uri: string) => boolean): P
     throw new SourceFailure('source_invalid', 'The tool server does not answer with a list of resources.');
   }
   const { resources, nextCursor } = parsed.data;
-  const documents: ListedDocument[] = [];
-  for (const [n, listed] of resources.entries()) {
-    if (n % comparedAtOnce === comparedAtOnce - 1) {
-      await othersTurn();
-    }
-    const { uri } = listed;
-    if (uri.isWellFormed() && Buffer.byteLength(uri) <= maxUriBytes && fits(uri)) {
-      documents.push(toDocument(listed));
-    }
-  }
-  return { documents, next: nextCursor ?? null };
+  const listable = await filterInTurns(
+    resources,
+    ({ uri }) => uri.isWellFormed() && Buffer.byteLength(uri) <= maxUriBytes && fits(uri),
+  );
+  return { documents: listable.map(toDocument), next: nextCursor ?? null };
 }
 
 function toDocument({

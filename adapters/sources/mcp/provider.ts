@@ -21,7 +21,7 @@ import {
 import { fromCursor, pageSize, toCursor, toPage, type ListedPage } from './listing.ts';
 import { mcpScope, type McpScope } from './scope.ts';
 import { McpSession } from './session.ts';
-import { fitsPatterns } from './uri-patterns.ts';
+import { uriFilter } from './uri-patterns.ts';
 import { watchResources } from './watch-resources.ts';
 
 /** A server whose pages have no end, or hold nothing, is not asked for more. */
@@ -56,6 +56,7 @@ class McpSource implements Source {
   readonly #scope: Located;
   readonly #access: SourceAccess;
   readonly #session: McpSession;
+  readonly #fits: (uri: string) => boolean;
   /** The last answer: pages of it need no other request. */
   #answer: (ListedPage & { cursor: string | null }) | null = null;
 
@@ -63,6 +64,7 @@ class McpSource implements Source {
     this.#scope = scope;
     this.#access = access;
     this.#session = new McpSession(scope.url, access);
+    this.#fits = uriFilter(scope.uri_patterns);
   }
 
   async check(signal: AbortSignal): Promise<void> {
@@ -122,7 +124,7 @@ class McpSource implements Source {
   }
 
   async exists(ref: string, signal: AbortSignal): Promise<boolean> {
-    if (!fitsPatterns(ref, this.#scope.uri_patterns)) {
+    if (!this.#fits(ref)) {
       return false;
     }
     try {
@@ -138,9 +140,8 @@ class McpSource implements Source {
   }
 
   watch(input: WatchInput, signal: AbortSignal): Promise<WatchEnd> {
-    const { url, uri_patterns: patterns } = this.#scope;
-    const fits = (uri: string) => fitsPatterns(uri, patterns);
-    return watchResources({ url, access: this.#access, fits }, input, signal);
+    const { url } = this.#scope;
+    return watchResources({ url, access: this.#access, fits: this.#fits }, input, signal);
   }
 
   close(): Promise<void> {
@@ -151,7 +152,7 @@ class McpSource implements Source {
     try {
       const params = cursor === null ? {} : { cursor };
       const result = await this.#session.request('resources/list', params, { signal });
-      const page = await toPage(result, (uri) => fitsPatterns(uri, this.#scope.uri_patterns));
+      const page = await toPage(result, this.#fits);
       this.#answer = { ...page, cursor };
       return page;
     } catch (error) {

@@ -10,7 +10,7 @@ import type { SourceAccess } from '../provider.ts';
 import { contentWithin } from '../shared/content-within.ts';
 import { discardBody, readBody } from '../shared/bounded-body.ts';
 import { followRedirects } from '../shared/follow-redirects.ts';
-import { asSourceFailures, statusFailure } from '../shared/http-failure.ts';
+import { asSourceFailures, requestFailure, statusFailure } from '../shared/http-failure.ts';
 import { conditionOf, versionOf } from '../shared/http-version.ts';
 import { userAgent } from '../shared/user-agent.ts';
 import { encodeCursor, parseCheckpoint, parseCursor, type FeedCursor } from './feed-cursor.ts';
@@ -43,9 +43,18 @@ export class RssSource implements Source {
 
   check(signal: AbortSignal): Promise<void> {
     return asSourceFailures(signal, async () => {
+      const failures: unknown[] = [];
       for (const url of this.#urls.slice(0, checkedFeeds)) {
-        await this.#load(url, null, signal);
+        try {
+          await this.#load(url, null, signal);
+          return;
+        } catch (error) {
+          if (signal.aborted) throw error;
+          failures.push(requestFailure(error, signal));
+        }
       }
+      const passing = failures.find((failure) => !isEnding(failure));
+      throw passing ?? (this.#urls.length > checkedFeeds ? this.#ofOneFeed(failures[0]) : failures[0]);
     });
   }
 
@@ -67,7 +76,7 @@ export class RssSource implements Source {
           const hasOthers = state.pending.length > 1 || state.failed.length > 0;
           if (state.isLastTry || !hasOthers) {
             // What the page has counts; the next one begins with the failure.
-            if (documents.length === 0) throw error;
+            if (documents.length === 0) throw this.#ofOneFeed(requestFailure(error, signal));
             break;
           }
           state.failed.push(index);
@@ -107,6 +116,13 @@ export class RssSource implements Source {
 
   exists(): Promise<boolean> {
     return Promise.resolve(true);
+  }
+
+  /** What one of several feeds refuses, or lacks, is no reason to suspend the connector. */
+  #ofOneFeed(failure: unknown): unknown {
+    return isEnding(failure) && this.#urls.length > 1
+      ? new SourceFailure('source_unreachable', `One of the feeds cannot be read. ${failure.message}`)
+      : failure;
   }
 
   /** The entries of one feed from the offset on, as many as the page takes. */
@@ -154,6 +170,11 @@ export class RssSource implements Source {
     this.#loaded = { url, documents: documentsOf(url, feed), version: versionOf(response) };
     return this.#loaded;
   }
+}
+
+/** Failures that suspend a connector at once. */
+function isEnding(failure: unknown): failure is SourceFailure {
+  return failure instanceof SourceFailure && ['scope_invalid', 'auth_failed'].includes(failure.code);
 }
 
 function nextFeed(state: FeedCursor): void {

@@ -16,6 +16,7 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { requestFailure } from '../shared/http-failure.ts';
+import { filterInTurns } from '../shared/loop-turns.ts';
 import { pathFilter } from '../shared/path-patterns.ts';
 import { maxPages, readCursor, writeCursor } from './cursor.ts';
 import { fetchHandler } from './fetch-handler.ts';
@@ -59,7 +60,8 @@ export function s3Source(scope: S3Scope, access: S3Access): Source {
           ? new SourceFailure('cursor_expired', 'The source no longer knows the position in its listing.')
           : s3Failure(error, abortSignal);
       });
-      const documents = documentsOf(answer, scope).filter(({ ref }) => isInScope(ref));
+      const listed = documentsOf(answer, scope);
+      const documents = await filterInTurns(listed, ({ ref }) => isInScope(ref), abortSignal);
       const more = answer.IsTruncated === true;
       const cut = more && position.page >= maxPages;
       return {

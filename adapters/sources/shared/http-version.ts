@@ -1,6 +1,6 @@
 const maxLength = 500;
 /** A time of change this close to the answer's own may stand for two contents. */
-const minAgeMs = 2_000;
+export const minAgeMs = 2_000;
 
 /** What the server says of a content's version, in the form that `conditionOf` reads; null: nothing to rely on. */
 export function versionOf({ headers }: Response): string | null {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { matchesPath } from './match-path.ts';
+import { pathMatcher } from './match-path.ts';
 
 const maxPatterns = 20;
 const maxPatternLength = 200;
@@ -31,15 +31,13 @@ export interface PathFilter {
 
 /** Case counts. Different forms of the same Unicode characters are equal. */
 export function pathFilter({ include, exclude }: PathPatterns): PathFilter {
-  const included = include.map(partsOf);
-  const excluded = exclude.map(partsOf);
-  const matches = (list: readonly string[][], path: string) => {
-    const parts = partsOf(path);
-    return list.some((pattern) => matchesPath(pattern, parts));
-  };
+  const [isIncluded, isExcluded] = [pathMatcher(include.map(partsOf)), pathMatcher(exclude.map(partsOf))];
   return {
-    accepts: (path) => matches(included, path) && !matches(excluded, path),
-    excludes: (path) => matches(excluded, path),
+    accepts: (path) => {
+      const parts = partsOf(path);
+      return isIncluded(parts) && !isExcluded(parts);
+    },
+    excludes: (path) => isExcluded(partsOf(path)),
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { matchesPath } from './match-path.ts';
+import { pathMatcher } from './match-path.ts';
 
 /** A list of patterns in a scope. */
 export const patternList = (description: string) =>
@@ -14,24 +14,23 @@ export interface PathPatterns {
 /**
  * Whether a path is of interest. In a pattern `*` and `?` stand for characters of one name, `**` for any folders; one
  * without a slash is compared with the name alone, and one ending with a slash stands for everything below it.
- * Case counts. Time grows with the product of both lengths, for any pattern.
+ * Case counts. Time grows with the length of the path, for any patterns.
  */
 export function pathFilter({ include, exclude }: PathPatterns): (path: string) => boolean {
-  const [included, excluded] = [include.map(segmentsOf), exclude.map(segmentsOf)];
+  const [isIncluded, isExcluded] = [
+    pathMatcher(include.map(segmentsOf)),
+    pathMatcher(exclude.map(segmentsOf)),
+  ];
   return (path) => {
     const segments = path.split('/');
-    const fits = (pattern: readonly string[]) => matchesPath(pattern, segments);
-    return (included.length === 0 || included.some(fits)) && !excluded.some(fits);
+    return (include.length === 0 || isIncluded(segments)) && !isExcluded(segments);
   };
 }
 
 /** Whether anything below a folder can be of interest. */
 export function folderFilter({ exclude }: PathPatterns): (folder: string) => boolean {
-  const whole = exclude.map(segmentsOf).filter((pattern) => pattern.at(-1) === '**');
-  return (folder) => {
-    const segments = folder.split('/');
-    return !whole.some((pattern) => matchesPath(pattern, segments));
-  };
+  const isWhole = pathMatcher(exclude.map(segmentsOf).filter((pattern) => pattern.at(-1) === '**'));
+  return (folder) => !isWhole(folder.split('/'));
 }
 
 function segmentsOf(pattern: string): string[] {

@@ -1,14 +1,11 @@
-import { setImmediate as othersTurn } from 'node:timers/promises';
 import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
 import { concernOthers } from './changed-folders.ts';
+import { LoopTurns } from '../shared/loop-turns.ts';
 import { isDocument, refOf, toDocument } from './document.ts';
 import { Folders } from './folders.ts';
 import type { GraphClient } from './graph-client.ts';
 import type { PageTimes } from './page-times.ts';
 import type { Drive, DriveItem } from './wire.ts';
-
-/** Milliseconds for which files are compared with patterns before other work of the process has its turn. */
-const turnMs = 10;
 
 export interface LibraryPage {
   documents: ListedDocument[];
@@ -56,17 +53,13 @@ export class Library {
       await this.#client.confirm(this.drive.id, signal);
     }
     const documents: ListedDocument[] = [];
-    let turnAt = performance.now();
+    const turns = new LoopTurns();
     for (const item of files) {
       const path = paths.get(item.id);
       if (path !== undefined && this.#accepts(path)) {
         documents.push(toDocument(this.drive, item, path));
       }
-      if (performance.now() - turnAt > turnMs) {
-        await othersTurn();
-        signal.throwIfAborted();
-        turnAt = performance.now();
-      }
+      await turns.pass(signal);
     }
     if (place.isLast) {
       this.#folders.forget();

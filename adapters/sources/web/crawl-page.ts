@@ -1,10 +1,12 @@
 import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { discardBody } from '../shared/bounded-body.ts';
 import { requestFailure, statusFailure } from '../shared/http-failure.ts';
-import type { Frontier, Visit } from './frontier.ts';
+import type { Frontier } from './frontier.ts';
 import { mediaTypeOf, versionOf } from '../shared/http-version.ts';
+import { filterInTurns } from '../shared/loop-turns.ts';
 import { readPage } from './read-page.ts';
 import { nameOf, type Site } from './site.ts';
+import type { Visit } from './visit.ts';
 import type { WebClient } from './web-client.ts';
 
 const maxVisits = 100;
@@ -24,6 +26,16 @@ export interface Crawl {
 
 type Found = Omit<ListedDocument, 'ref' | 'name' | 'url'>;
 
+interface Visited {
+  /** Null: no document. */
+  found: Found | null;
+  /** No page of the site answers at the address, with a content or another address. */
+  isMissed: boolean;
+}
+
+const nothing: Visited = { found: null, isMissed: false };
+const missed: Visited = { found: null, isMissed: true };
+
 /** Visits the next addresses. After a failure the frontier is not to be used: its cursor from before is. */
 export async function crawlPage(crawl: Crawl, signal: AbortSignal): Promise<SourcePage> {
   const { frontier } = crawl;
@@ -34,8 +46,10 @@ export async function crawlPage(crawl: Crawl, signal: AbortSignal): Promise<Sour
     const visit = frontier.take();
     if (visit === null) break;
     try {
-      const found = await visitPage(crawl, visit, signal);
+      const { found, isMissed } = await visitPage(crawl, visit, signal);
+      if (isMissed) frontier.miss(visit);
       if (found !== null) {
+        if (!isMissed) frontier.list(visit.address);
         documents.push({ ...found, ref: visit.address, name: nameOf(visit.address), url: visit.address });
         bytes += found.content?.byteLength ?? 0;
       }
@@ -57,27 +71,28 @@ export async function crawlPage(crawl: Crawl, signal: AbortSignal): Promise<Sour
   return { documents, gone: [], next, checkpoint: null, total: null, scope: 'everything', truncated };
 }
 
+const linked = { hops: 0, isStart: false, standsAlone: false, namedBy: [] };
 const unread: Found = { version: null, byteSize: null, mediaType: null };
 
-/** @returns null: no document */
-async function visitPage(crawl: Crawl, visit: Visit, signal: AbortSignal): Promise<Found | null> {
+async function visitPage(crawl: Crawl, visit: Visit, signal: AbortSignal): Promise<Visited> {
   const { client, site, frontier } = crawl;
-  const { address, depth, hops } = visit;
-  const isStart = depth === 0;
+  const { address, depth, hops, isStart } = visit;
   try {
     const answer = await client.request(address, signal);
     if (answer.kind === 'disallowed') {
-      if (!isStart) return null;
+      if (!isStart) return missed;
       throw new SourceFailure('scope_invalid', 'The robots.txt of the site forbids a start address.');
     }
     if (answer.kind === 'redirect') {
       if (answer.to !== null && hops < maxHops) {
-        if (isStart || site.accepts(answer.to))
-          frontier.add({ ...visit, address: answer.to, hops: hops + 1 });
-      } else if (isStart) {
+        if (!isStart && !site.accepts(answer.to)) return missed;
+        frontier.redirect(visit, answer.to);
+        return nothing;
+      }
+      if (isStart) {
         throw new SourceFailure('scope_invalid', 'A start address redirects to another site, or too often.');
       }
-      return null;
+      return missed;
     }
     const { response } = answer;
     if (!response.ok) {
@@ -88,19 +103,21 @@ async function visitPage(crawl: Crawl, visit: Visit, signal: AbortSignal): Promi
     frontier.answered += 1;
     frontier.broken = 0;
     if (depth < crawl.maxDepth) {
-      for (const link of links.filter((each) => site.accepts(each))) {
-        frontier.add({ address: link, depth: depth + 1, hops: 0, isCanonical: false });
+      for (const link of await filterInTurns(links, (each) => site.accepts(each), signal)) {
+        frontier.add({ ...linked, address: link, depth: depth + 1 });
       }
     }
-    if (canonical !== null && !visit.isCanonical && (await isAllowed(crawl, canonical, signal))) {
-      frontier.add({ address: canonical, depth, hops: 0, isCanonical: true });
-      return null;
+    if (canonical !== null && !visit.standsAlone && (await isAllowed(crawl, canonical, signal))) {
+      if (frontier.defer(visit, canonical)) return nothing;
     }
     if (response.status !== 200 || !site.accepts(address)) {
-      return null;
+      return missed;
     }
     const found = { version: versionOf(response), byteSize: null, mediaType: mediaTypeOf(response) };
-    return content === null ? found : { ...found, byteSize: content.byteLength, content };
+    return {
+      found: content === null ? found : { ...found, byteSize: content.byteLength, content },
+      isMissed: false,
+    };
   } catch (error) {
     // A server that answers with an error is there.
     if (!(error instanceof SourceFailure)) frontier.broken += 1;
@@ -109,28 +126,29 @@ async function visitPage(crawl: Crawl, visit: Visit, signal: AbortSignal): Promi
 }
 
 /** A page whose links are unknown: what only they lead to must not count as deleted. */
-function brokenPage({ frontier, site }: Crawl, { address, depth }: Visit, failure: unknown): Found | null {
+function brokenPage({ frontier, site }: Crawl, { address, isStart }: Visit, failure: unknown): Visited {
   const isOfPage =
     failure instanceof SourceFailure &&
     (failure.code === 'source_unreachable' || failure.code === 'source_invalid') &&
-    depth > 0;
+    !isStart;
   if (!isOfPage || frontier.broken > maxBroken) {
     throw failure;
   }
   frontier.truncated = true;
-  return site.accepts(address) ? unread : null;
+  return { found: site.accepts(address) ? unread : null, isMissed: false };
 }
 
 async function isAllowed({ client }: Crawl, address: string, signal: AbortSignal): Promise<boolean> {
   return (await client.robots(new URL(address).origin, signal)).allows(address);
 }
 
-function refusedPage({ site, frontier }: Crawl, { address, depth }: Visit, response: Response): Found | null {
+function refusedPage({ site, frontier }: Crawl, { address, isStart }: Visit, response: Response): Visited {
   const { status } = response;
   const failure = statusFailure(response);
-  if (depth === 0 || failure.code === 'rate_limited' || failure.code === 'source_unreachable') {
+  if (isStart || failure.code === 'rate_limited' || failure.code === 'source_unreachable') {
     throw failure;
   }
   frontier.broken = 0;
-  return (status === 401 || status === 403 || status === 451) && site.accepts(address) ? unread : null;
+  const isForbidden = status === 401 || status === 403 || status === 451;
+  return { found: isForbidden && site.accepts(address) ? unread : null, isMissed: true };
 }

@@ -1,6 +1,7 @@
 import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { discardBody } from '../shared/bounded-body.ts';
 import { statusFailure } from '../shared/http-failure.ts';
+import { LoopTurns } from '../shared/loop-turns.ts';
 import { scanSitemap, type Sitemap } from './scan-sitemap.ts';
 import { nameOf, type Site } from './site.ts';
 import type { SitemapRef, SitemapState } from './sitemap-state.ts';
@@ -11,27 +12,31 @@ const documentsPerPage = 100;
 const maxLevel = 2;
 /** Small and empty sitemaps: a page of the listing ends soon all the same. */
 const sitemapsPerPage = 20;
+/** Of a page of the listing, as for addresses that the scope or robots.txt leaves out. */
+const maxMs = 20_000;
 
 export interface SitemapListing {
   client: WebClient;
   site: Site;
   state: SitemapState;
   maxPages: number;
-  /** The pages of the sitemap that was read last, sorted. */
-  loaded: { address: string; pages: readonly string[] } | null;
+  /** The pages of the sitemap that was read last, sorted, and how many of them were looked at. */
+  loaded: { address: string; pages: readonly string[]; at: number } | null;
 }
 
 /** After a failure the state is not to be used: its cursor from before is. */
 export async function listSitemapPage(listing: SitemapListing, signal: AbortSignal): Promise<SourcePage> {
   const { state } = listing;
   const documents: ListedDocument[] = [];
-  for (let read = 0; read < sitemapsPerPage && documents.length < documentsPerPage; read += 1) {
+  const end = Date.now() + maxMs;
+  const isFull = () => documents.length >= documentsPerPage || Date.now() > end;
+  for (let read = 0; read < sitemapsPerPage && !isFull(); read += 1) {
     if (state.current === null) {
       const ref = state.pending.shift();
       if (ref === undefined) break;
       state.current = { ...ref, after: '' };
     }
-    await takePages(listing, state.current, { documents, signal });
+    await takePages(listing, state.current, { documents, isFull, signal });
   }
   const next = state.isEnd ? null : state.encode();
   const { truncated } = state;
@@ -41,15 +46,21 @@ export async function listSitemapPage(listing: SitemapListing, signal: AbortSign
 async function takePages(
   listing: SitemapListing,
   current: SitemapRef & { after: string },
-  { documents, signal }: { documents: ListedDocument[]; signal: AbortSignal },
+  { documents, isFull, signal }: { documents: ListedDocument[]; isFull: () => boolean; signal: AbortSignal },
 ): Promise<void> {
   const { client, site, state } = listing;
   if (listing.loaded?.address !== current.address) {
-    listing.loaded = { address: current.address, pages: await loadPages(listing, current, signal) };
+    const pages = await loadPages(listing, current, signal);
+    const first = pages.findIndex((address) => address > current.after);
+    listing.loaded = { address: current.address, pages, at: first === -1 ? pages.length : first };
   }
-  for (const address of listing.loaded.pages) {
-    if (address <= current.after) continue;
-    if (documents.length === documentsPerPage) return;
+  const { loaded } = listing;
+  const turns = new LoopTurns();
+  for (const first = loaded.at; loaded.at < loaded.pages.length; loaded.at += 1) {
+    // However long the sitemap took to read, its page of the listing goes on by one address.
+    if (isFull() && (documents.length > 0 || loaded.at > first)) return;
+    await turns.pass(signal);
+    const address = loaded.pages[loaded.at] ?? '';
     current.after = address;
     const robots = await client.robots(new URL(address).origin, signal);
     if (!site.accepts(address) || !robots.allows(address) || state.seen.has(address)) continue;
@@ -88,9 +99,13 @@ async function loadPages(
     return null;
   });
   state.truncated ||= sitemap?.truncated === true;
-  const locations = (sitemap?.locations ?? [])
-    .map((location) => site.resolve(location, address))
-    .filter((location) => location !== null);
+  const locations: string[] = [];
+  const turns = new LoopTurns();
+  for (const location of sitemap?.locations ?? []) {
+    const resolved = site.resolve(location, address);
+    if (resolved !== null) locations.push(resolved);
+    await turns.pass(signal);
+  }
   if (sitemap?.isIndex !== true) {
     return [...new Set(locations)].sort();
   }

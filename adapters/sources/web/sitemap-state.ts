@@ -10,7 +10,7 @@ const sitemapRefSchema = z.strictObject({ address: z.string(), level: z.int() })
 const stateSchema = z.strictObject({
   pending: z.array(sitemapRefSchema),
   current: sitemapRefSchema.extend({ after: z.string() }).nullable(),
-  seen: z.string(),
+  listed: z.string(),
   sitemaps: z.int(),
   pages: z.int(),
   truncated: z.boolean(),
@@ -36,7 +36,7 @@ export class SitemapState {
     const state = cursor === null ? null : parseState(stateSchema, cursor);
     this.pending = state?.pending ?? [];
     this.current = state?.current ?? null;
-    this.seen = new SeenAddresses(state?.seen);
+    this.seen = new SeenAddresses(state?.listed);
     this.truncated = state?.truncated ?? false;
     this.pages = state?.pages ?? 0;
     this.#sitemaps = state?.sitemaps ?? 0;
@@ -66,7 +66,7 @@ export class SitemapState {
     return JSON.stringify({
       pending,
       current,
-      seen: this.seen.encode(),
+      listed: this.seen.encode(),
       sitemaps: this.#sitemaps,
       pages,
       truncated,

@@ -15,7 +15,10 @@ export type WebAnswer =
       kind: 'answer';
       response: Response;
       address: string;
-      /** The page was moved for good. */ moved: boolean;
+      /** The page was moved for good. */
+      moved: boolean;
+      /** A redirect for the time being was on the way. */
+      detoured: boolean;
     }
   /** To another page of the site, or, as null, to another site. */
   | { kind: 'redirect'; to: string | null; permanent: boolean }
@@ -50,7 +53,7 @@ export class WebClient {
     const response = await this.#fetch(address, { signal, headers: { ...headers, 'user-agent': userAgent } });
     const location = response.headers.get('location');
     if (!redirectStatuses.has(response.status) || location === null) {
-      return { kind: 'answer', response, address, moved: false };
+      return { kind: 'answer', response, address, moved: false, detoured: false };
     }
     await discardBody(response);
     const permanent = response.status === 301 || response.status === 308;
@@ -63,16 +66,17 @@ export class WebClient {
     signal: AbortSignal,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<WebAnswer> {
-    let [at, moved] = [address, false];
+    let [at, moved, detoured] = [address, false, false];
     for (let hop = 0; hop <= maxRedirects; hop += 1) {
       const answer = await this.request(at, signal, headers);
       if (answer.kind === 'answer') {
-        return { ...answer, moved };
+        return { ...answer, moved, detoured };
       }
       if (answer.kind === 'disallowed' || answer.to === null) {
         return answer;
       }
       moved ||= answer.permanent;
+      detoured ||= !answer.permanent;
       at = answer.to;
     }
     throw new SourceFailure('source_invalid', `The site redirects more than ${maxRedirects} times.`);
@@ -102,10 +106,10 @@ export class WebClient {
     }
     if (!response.ok) {
       await discardBody(response);
-      return parseRobots(address, '');
+      return parseRobots('');
     }
     const { content } = await readBeginning(response, maxRobotsBytes);
-    return parseRobots(address, new TextDecoder().decode(content));
+    return parseRobots(new TextDecoder().decode(content));
   }
 
   async #turn(origin: string, delayMs: number, signal: AbortSignal): Promise<void> {

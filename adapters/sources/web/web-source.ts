@@ -13,6 +13,7 @@ import { crawlPage } from './crawl-page.ts';
 import { Frontier } from './frontier.ts';
 import { listSitemapPage, loadSitemap, sitemapsOf, type SitemapListing } from './list-sitemaps.ts';
 import { conditionOf, mediaTypeOf, versionOf } from '../shared/http-version.ts';
+import { movedPage } from './moved-page.ts';
 import { readPage } from './read-page.ts';
 import { Site } from './site.ts';
 import { SitemapState } from './sitemap-state.ts';
@@ -35,6 +36,8 @@ export class WebSource implements Source {
   readonly #client: WebClient;
   /** The listing as the last page left it, by the cursor of the next one. */
   #kept: { cursor: string; state: Frontier | SitemapListing } | null = null;
+  /** The listing whose pages are fetched. */
+  #listed: Frontier | SitemapListing | null = null;
 
   constructor(scope: WebScope, fetch: typeof globalThis.fetch) {
     this.#scope = scope;
@@ -73,6 +76,7 @@ export class WebSource implements Source {
       // After a failure the same cursor is read again.
       this.#kept = null;
       const state = kept ?? (await this.#begin(cursor, signal));
+      this.#listed = state;
       const { max_depth: maxDepth } = this.#scope;
       const crawl = { client: this.#client, site: this.#site, maxDepth };
       const page =
@@ -95,6 +99,12 @@ export class WebSource implements Source {
         return { kind: 'skipped', code: 'forbidden_by_source' };
       }
       const { response } = answer;
+      const isListed = (each: string) => this.#isListed(each);
+      const moved = movedPage(address, answer, { site: this.#site, isListed });
+      if (moved !== null) {
+        await discardBody(response);
+        return moved;
+      }
       const mediaType = mediaTypeOf(response);
       if (response.status !== 200 || withoutText.test(mediaType ?? '')) {
         await discardBody(response);
@@ -109,7 +119,7 @@ export class WebSource implements Source {
     });
   }
 
-  /** A page that robots.txt forbids, that was moved, or that names another page as its canonical one, is no document. */
+  /** A page that robots.txt forbids, that was moved, or whose canonical address is another page, is no document. */
   exists(ref: string, signal: AbortSignal): Promise<boolean> {
     return asSourceFailures(signal, async () => {
       const address = this.#addressOf(ref);
@@ -119,11 +129,37 @@ export class WebSource implements Source {
       }
       const { response, moved } = answer;
       if (response.ok && !moved && this.#scope.mode === 'crawl') {
-        return (await readPage(response, answer.address, this.#site)).canonical === null;
+        const { canonical } = await readPage(response, answer.address, this.#site);
+        return canonical === null || !(await this.#hasPage(canonical, answer.address, signal));
       }
       await discardBody(response);
       return !moved && (response.ok || fetchedWithout(response).kind !== 'gone');
     });
+  }
+
+  /** Whether another page than this one answers at an address, as a crawl would list it. */
+  async #hasPage(address: string, than: string, signal: AbortSignal): Promise<boolean> {
+    const answer = await this.#client.follow(address, signal).catch((error: unknown) => {
+      if (error instanceof SourceFailure && error.code === 'source_invalid') return null;
+      throw error;
+    });
+    if (answer?.kind !== 'answer') {
+      return false;
+    }
+    const { response } = answer;
+    await discardBody(response);
+    if (response.status === 429 || response.status >= 500) {
+      throw statusFailure(response);
+    }
+    return response.status === 200 && answer.address !== than && this.#site.accepts(answer.address);
+  }
+
+  #isListed(address: string): boolean {
+    const listed = this.#listed;
+    return listed instanceof Frontier
+      ? listed.isListed(address)
+      : listed !== null &&
+          (listed.state.seen.has(address) || listed.loaded?.pages.includes(address) === true);
   }
 
   async #begin(cursor: string | null, signal: AbortSignal): Promise<Frontier | SitemapListing> {
@@ -131,7 +167,7 @@ export class WebSource implements Source {
     if (mode === 'crawl') {
       const frontier = new Frontier(maxPages, cursor);
       for (const address of cursor === null ? this.#site.startAddresses : []) {
-        frontier.add({ address, depth: 0, hops: 0, isCanonical: false });
+        frontier.add({ address, depth: 0, hops: 0, isStart: true, standsAlone: false, namedBy: [] });
       }
       return frontier;
     }

@@ -16,6 +16,8 @@ export interface Found {
   /** The path of the resource that was asked for, after redirects. */
   path: DavPath;
   responses: DavResponse[];
+  /** When the server was asked, in milliseconds of its clock; NaN where it does not say. */
+  askedAt: number;
 }
 
 /** A client of WebDAV that only reads. */
@@ -57,6 +59,7 @@ export class DavClient {
   }
 
   async #find(address: string, depth: 0 | 1, signal: AbortSignal): Promise<Found | null> {
+    const begun = performance.now();
     const { response, url } = await followRedirects(
       this.#fetch,
       address,
@@ -68,6 +71,7 @@ export class DavClient {
       },
       this.#authorization,
     );
+    const elapsedMs = performance.now() - begun;
     if (response.status === 404 || response.status === 410) {
       await discardBody(response);
       return null;
@@ -83,6 +87,7 @@ export class DavClient {
       throw new SourceFailure('source_invalid', 'The list of one folder exceeds 16 MiB.');
     }
     const responses = await readAnswer(xml, this.#tenantId, signal);
-    return { path: decodeHref(new URL(url).pathname), responses };
+    const askedAt = Date.parse(response.headers.get('date') ?? '') - elapsedMs;
+    return { path: decodeHref(new URL(url).pathname), responses, askedAt };
   }
 }

@@ -1,4 +1,5 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { minAgeMs } from '../shared/http-version.ts';
 import type { Found } from './dav-client.ts';
 import { childName, decodeHref, isSame } from './hrefs.ts';
 import type { DavResponse } from './multistatus.ts';
@@ -20,7 +21,7 @@ export interface FolderListing {
  * Null: the resource is no folder.
  * @throws SourceFailure where the answer is about another resource
  */
-export function listingOf({ path, responses }: Found): FolderListing | null {
+export function listingOf({ path, responses, askedAt }: Found): FolderListing | null {
   const files = new Map<string, DavFile>();
   const folders = new Set<string>();
   let self: DavResponse | null = null;
@@ -31,7 +32,7 @@ export function listingOf({ path, responses }: Found): FolderListing | null {
       if (isSame(path, resource)) self ??= response;
     } else if (response.status < 300) {
       if (response.isFolder) folders.add(name);
-      else files.set(name, fileOf(name, response));
+      else files.set(name, fileOf(name, response, askedAt));
     }
   }
   if (self === null) {
@@ -50,10 +51,10 @@ export function listingOf({ path, responses }: Found): FolderListing | null {
   };
 }
 
-function fileOf(name: string, { etag, modified, length, mediaType }: DavResponse): DavFile {
+function fileOf(name: string, { etag, modified, length, mediaType }: DavResponse, askedAt: number): DavFile {
   return {
     name,
-    version: versionOf({ etag, modified, length }),
+    version: versionOf({ etag, modified, length }, askedAt),
     byteSize: /^\d{1,15}$/.test(length) ? Number(length) : null,
     mediaType: mediaType === '' ? null : mediaType.slice(0, 200),
   };
@@ -61,11 +62,18 @@ function fileOf(name: string, { etag, modified, length, mediaType }: DavResponse
 
 const maxVersionLength = 300;
 
-/** A weak ETag is as good as a strong one: a server may give one right after the other for the same content. */
-function versionOf({ etag, modified, length }: Pick<DavResponse, 'etag' | 'modified' | 'length'>) {
+/**
+ * A weak ETag is as good as a strong one: a server may give one right after the other for the same content. A time of
+ * change is in whole seconds, and counts where no further change can get the same one.
+ * @param askedAt of `Found`
+ */
+function versionOf(
+  { etag, modified, length }: Pick<DavResponse, 'etag' | 'modified' | 'length'>,
+  askedAt: number,
+): string | null {
   const strong = etag.replace(/^W\//, '');
-  const version =
-    strong === '' ? (modified === '' ? '' : `modified ${modified} ${length}`) : `etag ${strong}`;
+  const isSettled = askedAt - Date.parse(modified) >= minAgeMs;
+  const version = strong === '' ? (isSettled ? `modified ${modified} ${length}` : '') : `etag ${strong}`;
   return version === '' || version.length > maxVersionLength ? null : version;
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
+import { LoopTurns } from '../shared/loop-turns.ts';
 import { indexAfter, type DavFile, type FolderListing } from './folder-listing.ts';
 
 /**
@@ -58,7 +59,7 @@ export async function walkOn(from: Position | null, walk: WalkInput): Promise<Wa
   for (let visits = 1; ; visits += 1) {
     const listing = await walk.read(at.folder);
     at.folders += at.after === null ? 1 : 0;
-    const isWhole = listing === null || takeFiles(at, listing, walk, found);
+    const isWhole = listing === null || (await takeFiles(at, listing, walk, found));
     if (at.files >= limits.files || at.folders >= limits.folders) {
       return { files: found, next: null, truncated: true };
     }
@@ -75,12 +76,19 @@ export async function walkOn(from: Position | null, walk: WalkInput): Promise<Wa
 }
 
 /** @returns whether the folder has no more files */
-function takeFiles(at: Position, listing: FolderListing, walk: WalkInput, found: WalkPage['files']): boolean {
+async function takeFiles(
+  at: Position,
+  listing: FolderListing,
+  walk: WalkInput,
+  found: WalkPage['files'],
+): Promise<boolean> {
+  const turns = new LoopTurns();
   const from = at.after === null ? 0 : indexAfter(listing.files, at.after, ({ name }) => name);
   for (const file of listing.files.slice(from)) {
     if (found.length >= limits.page.files) return false;
     const ref = join(at.folder, file.name);
     at.after = file.name;
+    await turns.pass();
     if (!walk.lists(ref)) continue;
     if (Buffer.byteLength(ref) > limits.refBytes) {
       at.truncated = true;
@@ -97,10 +105,12 @@ async function nextFolder(at: Position, walk: WalkInput): Promise<string | null>
   let { folder } = at;
   const isTooDeep = depthOf(folder) - depthOf(walk.root) >= limits.depth;
   let after = '';
+  const turns = new LoopTurns();
   for (;;) {
     const names = (await walk.read(folder))?.folders ?? [];
     for (const name of names.slice(indexAfter(names, after, (each) => each))) {
       const path = join(folder, name);
+      await turns.pass();
       if (!walk.enters(path)) continue;
       if ((isTooDeep && folder === at.folder) || Buffer.byteLength(path) > limits.refBytes) {
         at.truncated = true;

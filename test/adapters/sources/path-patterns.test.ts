@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { shortest } from '#test/support/growth.ts';
 import { folderFilter, pathFilter } from '#adapters/sources/shared/path-patterns.ts';
 
 test.each([
@@ -39,6 +40,19 @@ test('patterns that make others slow are compared quickly', () => {
   expect(many('a'.repeat(2_000))).toBe(false);
   expect(many('a/'.repeat(1_000))).toBe(false);
   expect(performance.now() - begun).toBeLessThan(500);
+});
+
+test.each([
+  ['a literal part', `*${'a'.repeat(198)}b`],
+  ['a literal part within', `*${'a'.repeat(99)}b${'a'.repeat(99)}*`],
+  ['many stars', `${'*a'.repeat(99)}b*`],
+  ['question marks', `*${'?a'.repeat(99)}`],
+  ['folders', `**/${'a/'.repeat(97)}b`],
+])('fifty patterns with %s are compared quickly', (_, pattern) => {
+  const fits = pathFilter({ include: [], exclude: Array<string>(50).fill(pattern) });
+  for (const key of ['a'.repeat(1_000), 'a/'.repeat(500)]) {
+    expect(shortest(() => fits(key), 3)).toBeLessThan(25);
+  }
 });
 
 test('only folders that are excluded as a whole are not entered', () => {

@@ -225,6 +225,31 @@ describe('a feed that fails', () => {
     expect(second.checkpoint).toContain('etag');
   });
 
+  it.each([404, 410, 401, 403, 500])(
+    'with HTTP %i among others stops neither them nor the connector',
+    async (status) => {
+      const dead = feed('/dead', '', status);
+      await server.put('a', 'one');
+      const source = await open({ feed_urls: [dead, server.feedUrl] });
+      await source.check(signal);
+      const first = await source.list({ cursor: null, checkpoint: null }, signal);
+      expect(first.documents).toHaveLength(1);
+      await expect(source.list({ cursor: first.next, checkpoint: null }, signal)).rejects.toMatchObject({
+        code: 'source_unreachable',
+      });
+    },
+  );
+
+  it('fails the check with all others, as a passing failure where one of them passes', async () => {
+    const [dead, gone, down] = [feed('/dead', '', 404), feed('/gone', '', 410), feed('/down', '', 500)];
+    const check = async (urls: string[]) => (await open({ feed_urls: urls })).check(signal);
+    await expect(check([dead, gone])).rejects.toMatchObject({ code: 'scope_invalid' });
+    await expect(check([dead, gone, down])).rejects.toMatchObject({ code: 'source_unreachable' });
+    // Of more feeds than a check asks for, the others may answer.
+    const more = [dead, gone, feed('/third', '', 404), server.feedUrl];
+    await expect(check(more)).rejects.toMatchObject({ code: 'source_unreachable' });
+  });
+
   it('is unreachable when its server is silent, breaks off, or is not there', async () => {
     server.routes.set('/silent', () => {});
     server.routes.set('/cut', (_, response) => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { s3Provider } from '#adapters/sources/s3/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { startHttpRelay, type HttpRelay } from '../../support/sources/http-relay.ts';
+import { maxPause } from '../../support/max-pause.ts';
 import { listAll, openSource } from '../../support/sources/open-source.ts';
 
 let server: HttpRelay;
@@ -245,4 +246,22 @@ test('an object that may not be read is not known to be deleted', async () => {
   expect(await source.exists('a.md', signal)).toBe(true);
   answer(401);
   await expect(source.exists('a.md', signal)).rejects.toMatchObject({ code: 'auth_failed' });
+});
+
+test('keys are compared with hostile patterns beside the event loop', async () => {
+  const keys = Array.from({ length: 300 }, (_, at) => object(`${'a'.repeat(900)}${at}`));
+  answer(200, listing(`<IsTruncated>false</IsTruncated>${keys.join('')}`));
+  const exclude = Array<string>(50).fill(`*${'a'.repeat(98)}b${'a'.repeat(98)}*`);
+  const filtered = await openSource(s3Provider, {
+    slug: 's3',
+    scopeConfig: { endpoint: server.origin, bucket: 'documents', exclude },
+    credential: {
+      origin: server.origin,
+      value: { kind: 'access_key', access_key_id: 'AK', secret_access_key: 'secret' },
+    },
+    allowedOrigins: [server.origin],
+    roots: {},
+  });
+  const list = async () => expect((await listAll(filtered)).documents).toHaveLength(300);
+  expect(await maxPause(list)).toBeLessThan(1_500);
 });

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
-import { parseRobots } from '#adapters/sources/web/robots.ts';
 import { scanPage } from '#adapters/sources/web/scan-page.ts';
 import { webProvider } from '#adapters/sources/web/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { attackStrings, expectLinear } from '#test/support/growth.ts';
+import { maxPause } from '#test/support/max-pause.ts';
 import { listAll, openSource } from '#test/support/sources/open-source.ts';
 import { pageOf, startWebServer, type WebServer } from '#test/support/sources/web-server.ts';
 
@@ -131,6 +131,73 @@ describe('a crawl', () => {
     expect(await namesOf(source)).toEqual(['index.html', 'self', 'foreign', 'real', 'right']);
     expect(await source.exists(`${server.origin}/print`, signal)).toBe(false);
     expect(await source.exists(`${server.origin}/self`, signal)).toBe(true);
+  });
+
+  it.each([
+    ['is not there', 404],
+    ['may not be read', 403],
+    ['redirects back', '/guide'],
+    ['redirects to a page that names it', '/other'],
+    ['redirects to another site', 'https://elsewhere.example/'],
+    ['redirects in a circle', '/guide/'],
+  ])('lists a page whose canonical address %s', async (_, answer) => {
+    page('/', ['/guide', '/other']);
+    page('/guide', ['/from-guide'], '<link rel="canonical" href="/guide/">');
+    page('/other', []);
+    page('/from-guide', []);
+    server.routes.set('/guide/', (__, response) =>
+      typeof answer === 'number'
+        ? void response.writeHead(answer).end()
+        : void response.writeHead(301, { location: answer }).end(),
+    );
+    const source = await open();
+    const { documents, truncated } = await listAll(source);
+    const names = documents.filter(({ mediaType }) => mediaType !== null).map(({ name }) => name);
+    // Where it leads to a page that is listed, that one stands for both.
+    const isOther = answer === '/other';
+    expect(names.toSorted()).toEqual(
+      [...(isOther ? [] : ['guide']), 'index.html', 'other', 'from-guide'].toSorted(),
+    );
+    expect(truncated).toBe(false);
+    expect(await source.exists(`${server.origin}/guide`, signal)).toBe(!isOther);
+  });
+
+  it('lists all pages that name an address without a page, over several pages of the listing', async () => {
+    const paths = Array.from({ length: 150 }, (_, at) => `/p${at}`);
+    page('/', paths);
+    for (const path of paths) page(path, [], '<link rel="canonical" href="/gone">');
+    const found: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const listed = await (await open()).list({ cursor, checkpoint: null }, signal);
+      found.push(...listed.documents.map(({ name }) => name));
+      cursor = listed.next;
+      if (cursor === null) expect(listed.truncated).toBe(false);
+    } while (cursor !== null);
+    expect(found.toSorted()).toEqual(['index.html', ...paths.map((path) => path.slice(1))].toSorted());
+  });
+
+  it('begins at a page whose canonical address is not there', async () => {
+    page('/', ['/a'], '<link rel="canonical" href="/old-home">');
+    page('/a', []);
+    expect((await namesOf(await open())).toSorted()).toEqual(['a', 'index.html']);
+  });
+
+  it('has one page for several that name one which others lead to as well', async () => {
+    page('/', ['/real', '/print?1', '/print?2', '/moved']);
+    for (const path of ['/print?1', '/print?2']) page(path, [], '<link rel="canonical" href="/moved">');
+    redirect('/moved', '/real');
+    page('/real', []);
+    expect((await namesOf(await open())).toSorted()).toEqual(['index.html', 'real']);
+  });
+
+  it('compares thousands of links with patterns beside the event loop', async () => {
+    page(
+      '/',
+      Array.from({ length: 5_000 }, (_, at) => `/${'a'.repeat(300)}${at}`),
+    );
+    const source = await open({ exclude: Array(20).fill(`*${'a'.repeat(197)}b*`) as string[], max_pages: 1 });
+    expect(await maxPause(() => listAll(source))).toBeLessThan(1_500);
   });
 
   it('lists the target of a redirect once, and follows none to another host', async () => {
@@ -313,41 +380,5 @@ describe('the links of a page', () => {
     for (const [name, make] of Object.entries(makers)) {
       expectLinear(name, { make, work: scanPage, size: 100_000 });
     }
-  });
-});
-
-describe('robots.txt', () => {
-  const allows = (text: string, path: string) =>
-    parseRobots('https://example.org/robots.txt', text).allows(`https://example.org${path}`);
-
-  it.each([
-    ['', '/a', true],
-    ['User-agent: *\nDisallow: /a', '/ab', false],
-    ['User-agent: *\nDisallow: /*.pdf$', '/x.pdf', false],
-    ['User-agent: *\nDisallow: /*.pdf$', '/x.pdf?y', true],
-    ['User-agent: *\nDisallow: /\nAllow: /a', '/a', true],
-    ['User-agent: PlatformConnector\nDisallow:\n\nUser-agent: *\nDisallow: /', '/a', true],
-    ['User-agent: PlatformConnector\nDisallow: /', '/a', false],
-    // Rules that are too long or too many to compare forbid more.
-    [`User-agent: *\nDisallow: /a${'*b'.repeat(200)}`, '/ax', false],
-    [`User-agent: *\nDisallow: /a\nAllow: /a${'*b'.repeat(200)}`, `/a${'xb'.repeat(200)}`, false],
-    [`User-agent: *\n${'Disallow: /a*b\n'.repeat(201)}Disallow: /c*d`, '/cx', false],
-    [`User-agent: *\n${'Disallow: /a*b\n'.repeat(201)}Disallow: *d`, '/x', false],
-  ])('%# decides about %s', (text, path, expected) => {
-    expect(allows(text, path)).toBe(expected);
-  });
-
-  it('asks for a delay of ten seconds at most', () => {
-    const delayOf = (delay: string) =>
-      parseRobots('https://example.org/robots.txt', `User-agent: *\nCrawl-delay: ${delay}`).delayMs;
-    expect(['1.5', '3600', 'Infinity', '-1', 'x', ''].map(delayOf)).toEqual([1_500, 10_000, 10_000, 0, 0, 0]);
-  });
-
-  it('that is hostile costs an address less than a second', () => {
-    const rules = `User-agent: *\n${`Disallow: ${'*a'.repeat(99)}\n`.repeat(2_500)}`;
-    const robots = parseRobots('https://example.org/robots.txt', rules);
-    const begin = process.cpuUsage().user;
-    robots.allows(`https://example.org/${'a'.repeat(1_900)}b`);
-    expect(process.cpuUsage().user - begin).toBeLessThan(1_000_000);
   });
 });

@@ -4,6 +4,7 @@ import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
 import { webProvider } from '#adapters/sources/web/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
 import { unusualNames } from '#test/support/sources/file-names.ts';
+import { maxPause } from '#test/support/max-pause.ts';
 import { listAll, openSource } from '#test/support/sources/open-source.ts';
 import { startWebServer, type WebServer } from '#test/support/sources/web-server.ts';
 
@@ -97,7 +98,50 @@ describe('pages of sitemaps', () => {
     const source = await open();
     const exists = (status: number) => source.exists(`${server.origin}/${status}`, signal);
     expect(await Promise.all([301, 308, 302, 307].map(exists))).toEqual([false, false, true, true]);
-    expect(await fetchOf(source, `${server.origin}/302`)).toMatchObject({ kind: 'content' });
+  });
+
+  it('do not take the content of a page for signing in', async () => {
+    await server.put('a.md', 'text');
+    const source = await open({ exclude: ['login'] });
+    const [document] = (await listAll(source)).documents;
+    server.routes.set(
+      '/a.md',
+      (_, response) => void response.writeHead(302, { location: '/login?next=/a.md' }).end(),
+    );
+    for (const path of ['/login?next=/a.md', '/other']) {
+      server.routes.set(path, (_, response) => void response.end('Sign in'));
+    }
+    const forbidden = { kind: 'skipped', code: 'forbidden_by_source' };
+    expect(await fetchOf(source, document!.ref, 'etag "1"')).toEqual(forbidden);
+    // Nor that of any other page for the time being, nor for good of a page outside the scope.
+    server.routes.set('/a.md', (_, response) => void response.writeHead(307, { location: '/other' }).end());
+    expect(await fetchOf(source, document!.ref)).toEqual(forbidden);
+    server.routes.set(
+      '/a.md',
+      (_, response) => void response.writeHead(301, { location: '/login?next=/a.md' }).end(),
+    );
+    expect(await fetchOf(source, document!.ref)).toEqual(forbidden);
+  });
+
+  it('are one document where the sitemaps name both addresses of a page, and one where only the former', async () => {
+    const { origin } = server;
+    for (const [from, to] of [
+      ['/a', '/b'],
+      ['/old', '/new'],
+    ] as const) {
+      server.routes.set(from, (_, response) => void response.writeHead(301, { location: to }).end());
+      server.routes.set(to, (_, response) => void response.end(to));
+    }
+    server.routes.set('/sitemap.xml', (_, response) =>
+      response.end(
+        `<urlset>${['a', 'b', 'old'].map((name) => `<loc>${origin}/${name}</loc>`).join('')}</urlset>`,
+      ),
+    );
+    const source = await open();
+    await listAll(source);
+    expect(await fetchOf(source, `${origin}/a`)).toEqual({ kind: 'gone' });
+    expect(await fetchOf(source, `${origin}/b`)).toMatchObject({ kind: 'content' });
+    expect(await fetchOf(source, `${origin}/old`)).toMatchObject({ kind: 'content' });
   });
 
   it.each([0, 1, 99, 100, 101, 200, 1_100])('are listed completely and once, %i of them', async (count) => {
@@ -362,7 +406,7 @@ describe('the start of a site', () => {
       await expect(listAll(source)).rejects.toMatchObject({ code: 'source_unreachable' });
       robots = [200, 'User-agent: *\nDisallow: /'];
       await expect(listAll(source)).rejects.toMatchObject({ code: 'scope_invalid' });
-      robots = [200, 'Disallow: /x\n'.repeat(5_001)];
+      robots = [200, `User-agent: *\n${'Disallow: /x\n'.repeat(5_001)}`];
       await expect((await open({ mode })).check(signal)).rejects.toMatchObject({ code: 'source_invalid' });
       robots = [403, 'Disallow: /'];
       await (await open({ mode })).check(signal);
@@ -385,6 +429,23 @@ describe('the start of a site', () => {
 });
 
 describe('a hostile sitemap', () => {
+  it('is compared with the rules of robots.txt beside the event loop', async () => {
+    const rules = Array<string>(200).fill(`Disallow: /${'*aaaaab'.repeat(27)}\n`);
+    server.routes.set('/robots.txt', (_, response) =>
+      response.end(`User-agent: *\n${rules.join('')}Disallow: /a\n`),
+    );
+    const list = Array.from(
+      { length: 1_000 },
+      (_, at) => `<loc>${server.origin}/${'a'.repeat(1_900)}${at}</loc>`,
+    );
+    server.routes.set(
+      '/sitemap.xml',
+      (_, response) => void response.end(`<urlset>${list.join('')}</urlset>`),
+    );
+    const source = await open();
+    expect(await maxPause(async () => expect(await namesOf(source)).toEqual([]))).toBeLessThan(1_500);
+  });
+
   const serve = (path: string, content: string | Uint8Array) =>
     server.routes.set(path, (_, response) => void response.end(content));
 

@@ -214,7 +214,7 @@ describe('answers in odd forms', () => {
         entry('/dav/a', '<d:getetag>W/"x"</d:getetag>'),
         entry(
           '/dav/b',
-          '<d:getlastmodified>Tue</d:getlastmodified><d:getcontentlength>5</d:getcontentlength>',
+          '<d:getlastmodified>Mon, 23 Nov 2026 10:00:00 GMT</d:getlastmodified><d:getcontentlength>5</d:getcontentlength>',
         ),
         entry('/dav/c', ''),
         entry('/dav/d', '<d:getetag>"hidden"</d:getetag>', 'HTTP/1.1 404 Not Found'),
@@ -225,12 +225,27 @@ describe('answers in odd forms', () => {
     );
     expect((await list()).documents.map(({ ref, version, byteSize }) => [ref, version, byteSize])).toEqual([
       ['a', 'etag "x"', null],
-      ['b', 'modified Tue 5', 5],
+      ['b', 'modified Mon, 23 Nov 2026 10:00:00 GMT 5', 5],
       ['c', null, null],
       ['d', null, null],
       ['e', null, null],
       ['f', null, null],
     ]);
+  });
+
+  test.each([
+    ['Mon, 23 Nov 2026 10:00:02 GMT', 'Mon, 23 Nov 2026 10:00:00 GMT', false],
+    ['Mon, 23 Nov 2026 10:00:03 GMT', 'Mon, 23 Nov 2026 10:00:00 GMT', true],
+    ['Mon, 23 Nov 2026 10:00:00 GMT', 'Mon, 23 Nov 2026 10:00:00 GMT', false],
+    ['Mon, 23 Nov 2026 10:00:00 GMT', 'Mon, 23 Nov 2026 11:00:00 GMT', false],
+    ['Mon, 23 Nov 2026 10:00:00 GMT', 'Tue', false],
+    ['now', 'Mon, 23 Nov 2026 10:00:00 GMT', false],
+  ])('versions: at %s a time of change of %s counts: %s', async (date, modified, counts) => {
+    const props = `<d:getlastmodified>${modified}</d:getlastmodified><d:getcontentlength>5</d:getcontentlength>`;
+    answer = (_, response) =>
+      response.writeHead(207, { date }).end(multistatus(folder('/dav/'), entry('/dav/a', props)));
+    const [document] = (await list()).documents;
+    expect(document?.version).toBe(counts ? `modified ${modified} 5` : null);
   });
 
   test.each([
