@@ -1,5 +1,6 @@
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
+import { linesOf } from './pdf-lines.ts';
 import { TextBuilder } from './text-builder.ts';
 
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
@@ -56,17 +57,7 @@ async function open(bytes: Uint8Array): Promise<Pdf> {
 
 async function pageText(page: Page): Promise<string> {
   const { items } = await page.getTextContent();
-  const lines: string[] = [];
-  let line: string[] = [];
-  for (const item of items) {
-    if (!('str' in item)) continue;
-    line.push(item.str);
-    if (item.hasEOL) {
-      lines.push(line.join(''));
-      line = [];
-    }
-  }
-  lines.push(line.join(''));
+  const lines = linesOf(items.filter((item) => 'str' in item));
   return [joinLines(lines), ...(await annotationTexts(page))].join('\n').trim();
 }
 
