@@ -1,5 +1,6 @@
 import type { ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { Archive } from './archive.ts';
+import { graphicsText } from './drawing-text.ts';
 import { addParagraphs, type Paragraph } from './headed-text.ts';
 import { mainPart, relationsOf } from './package-parts.ts';
 import { TextBuilder } from './text-builder.ts';
@@ -31,6 +32,7 @@ export async function readDocx(archive: Archive): Promise<ExtractedText> {
   const levels = headingLevels(await archive.text(styles));
   const builder = new TextBuilder();
   addParagraphs(builder, paragraphsOf(await archive.text(main), levels));
+  builder.add({ heading: null, page: null, anchor: 'graphics' }, await graphicsText(archive, main));
   for (const [type, anchor] of besides) {
     const parts = new Set(relations.filter((relation) => relation.type === type).map(({ target }) => target));
     for (const part of parts) {
