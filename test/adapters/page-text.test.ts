@@ -57,3 +57,16 @@ describe('a message that was saved in UTF-16', () => {
     expect(text).toContain('Painted blue for Gäste.');
   });
 });
+
+describe('a message with odd headers', () => {
+  it.each(['msip_labels: A=True', 'X-Mailer.v1: Halden', 'a line without a colon'])(
+    'is one nevertheless: %s',
+    async (header) => {
+      const { text } = await extract(
+        'message/rfc822',
+        `From: Ada <ada@example.org>\nSubject: =?utf-8?Q?Bl=C3=BCte?=\n${header}\n\nPainted.\n`,
+      );
+      expect(text).toContain('Subject: Blüte');
+    },
+  );
+});
