@@ -45,7 +45,10 @@ describe('the text of a page', () => {
 
   it('keeps a Latin word apart from the Arabic one beside it', () => {
     const run = (str: string, dir: string, x: number, width: number): TextRun => ({
-      ...{ str, dir, width, hasEOL: false },
+      str,
+      dir,
+      width,
+      hasEOL: false,
       transform: [12, 0, 0, 12, x, 500],
     });
     const runs = [run('لغة', 'rtl', 200, 20), run('Python', 'ltr', 160, 40), run('من', 'rtl', 145, 14.9)];

@@ -50,6 +50,7 @@ export function shapesText(xml: string): { title: string | null; text: string } 
       if (name === 't') inText -= 1;
       if (name === 'tc') {
         cells -= 1;
+        if (line.at(-1) === ' ') line.pop();
         line.push('\t');
       }
       if (name === 'tr') end();
@@ -60,7 +61,7 @@ export function shapesText(xml: string): { title: string | null; text: string } 
       if (inText > 0 && skipped === 0) line.push(text);
     },
   });
-  return { title, text: lines.map((each) => each.replace(/ *\t/g, '\t')).join('\n') };
+  return { title, text: lines.join('\n') };
 }
 
 const shapes = new Set(['sp', 'graphicFrame', 'pic', 'cxnSp', 'grpSp']);

@@ -1,6 +1,6 @@
 import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
 
-/** The text of a part beside the document's own, '' for one that is broken. Limits hold for all parts together. */
+/** The text of a part beside the document's own, '' if it is broken. Limits hold for all parts together. */
 export async function optionalPart(read: () => Promise<string>): Promise<string> {
   try {
     return await read();

@@ -25,6 +25,8 @@ const lineStep = 0.5;
 /** A raised number of a smaller font is a reference to a note. */
 const raised = 0.2;
 const smaller = 0.85;
+/** Characters of what is drawn twice. */
+const maxRepeated = 500;
 
 /**
  * The lines of a page. Pieces that stand apart, such as a page number and the name beside it, do not become one word,
@@ -83,7 +85,8 @@ function repeated(before: TextRun, run: TextRun): number {
   if (Math.abs(one.height - other.height) > other.size * 0.1 || other.from < one.from) return 0;
   const shared = one.to - other.from;
   const width = run.width / run.str.length;
-  for (let length = Math.min(before.str.length, run.str.length); length > 0 && width > 0; length -= 1) {
+  if (width <= 0) return 0;
+  for (let length = Math.min(before.str.length, run.str.length, maxRepeated); length > 0; length -= 1) {
     const fits = Math.abs(shared / width - length) < Math.max(0.6, length * 0.3);
     if (fits && before.str.endsWith(run.str.slice(0, length))) return length;
   }

@@ -145,7 +145,7 @@ async function wholePage(html: string, title: string): Promise<ExtractedText> {
   return builder.build();
 }
 
-/** Bytes of a message: one that was saved in UTF-16 is made of other bytes than those that its headers describe. */
+/** Bytes of a message: a file that was saved in UTF-16 is made of other bytes than those that its headers describe. */
 function bytesOf(content: Uint8Array, decoded: string): Uint8Array {
   return detectEncoding(content)?.startsWith('utf-16') === true ? Buffer.from(decoded) : content;
 }

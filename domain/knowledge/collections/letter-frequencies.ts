@@ -9,10 +9,10 @@ export interface Alphabet {
 const latin = (letters: string): Alphabet => ({ letters, ranked: false });
 const script = (letters: string): Alphabet => ({ letters, ranked: true });
 
-const western = [
-  ...['äöüß', 'éèêàâçùûôîïëœ', 'áéíóúñü', 'ãáâàçéêíóõôú', 'àèéìòù', 'åäöé', 'æøåé', 'áðéíóúýþæö', 'äöåüõšž'],
-  ...['éëïöüó', 'äöüßéèêàâçñíóúáôî'],
-].map(latin);
+const western =
+  'äöüß éèêàâçùûôîïëœ áéíóúñü ãáâàçéêíóõôú àèéìòù åäöé æøåé áðéíóúýþæö äöåüõšž éëïöüó äöüßéèêàâçñíóúáôî'
+    .split(' ')
+    .map(latin);
 const central = ['áčďéěíňóřšťúůýž', 'áäčďéíĺľňóôŕšťúýž', 'ąćęłńóśźż', 'áéíóöőúüű', 'čćđšž', 'ăâîşţ'].map(
   latin,
 );
