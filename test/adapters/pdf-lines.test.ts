@@ -43,6 +43,21 @@ describe('the text of a page', () => {
     expect(await textOf(['Bell', 20, 500, 12], ['ll', 40, 500, 12])).toBe('Bellll');
   });
 
+  it.each([
+    ['90ms-RKSJ-H', 'Japan1', '82a082a282a4', 'あいう'],
+    ['UniGB-UCS2-H', 'GB1', '706f5854', '灯塔'],
+    ['KSCms-UHC-H', 'Korea1', 'b5eeb4eb', '등대'],
+  ])('is read in fonts of %s that are not part of the file', async (encoding, ordering, bytes, text) => {
+    const content = `BT /F1 12 Tf 20 500 Td <${bytes}> Tj ET`;
+    const page = pdfPage(content, [
+      `<< /Type /Font /Subtype /Type0 /BaseFont /Plain /Encoding /${encoding} /DescendantFonts [6 0 R] >>`,
+      `<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Plain /FontDescriptor 7 0 R /CIDSystemInfo << /Registry (Adobe) /Ordering (${ordering}) /Supplement 0 >> >>`,
+      '<< /Type /FontDescriptor /FontName /Plain /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>',
+    ]);
+    const source = sourceOf({ tenantId: 'a', mediaType: 'application/pdf', content: page });
+    expect((await extractor.extract(source, new AbortController().signal)).text.trim()).toBe(text);
+  });
+
   it('keeps a Latin word apart from the Arabic one beside it', () => {
     const run = (str: string, dir: string, x: number, width: number): TextRun => ({
       str,

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { linesOf } from './pdf-lines.ts';
@@ -12,6 +13,8 @@ interface Annotation {
   fieldValue?: unknown;
 }
 
+/** Of Chinese, Japanese and Korean fonts that are not part of the file, by the standards of their encodings. */
+const characterMaps = fileURLToPath(new URL('../cmaps/', import.meta.url));
 /** Pages without text that are examined for images. */
 const maxPagesForImages = 5;
 
@@ -45,6 +48,8 @@ async function open(bytes: Uint8Array): Promise<Pdf> {
   try {
     // A copy: the library takes the buffer over.
     return await getDocumentProxy(new Uint8Array(bytes), {
+      cMapUrl: characterMaps,
+      cMapPacked: true,
       useSystemFonts: false,
       disableFontFace: true,
       verbosity: 0,
