@@ -6,6 +6,9 @@ const maxEntries = 10_000;
 /** Max bytes that are inflated of one uploaded document, its attachments included. */
 const maxInflatedBytes = 64 * 1_024 * 1_024;
 
+/** Length of the end of a directory; the last two say how long the comment after it is. */
+const endBytes = 22;
+
 /** What may still be inflated. */
 export interface InflationBudget {
   bytes: number;
@@ -13,34 +16,45 @@ export interface InflationBudget {
 
 export const inflationBudget = (): InflationBudget => ({ bytes: maxInflatedBytes });
 
+interface Names {
+  entries: ReadonlyMap<string, Entry>;
+  /** By their name in lower case. */
+  folds: ReadonlyMap<string, Entry>;
+}
+
 /** The entries of a ZIP file. Archives inside it are entries like others: nothing follows them. */
 export class Archive {
   readonly #zip: ZipFile;
   readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #folds: ReadonlyMap<string, Entry>;
   readonly #budget: InflationBudget;
 
-  private constructor(zip: ZipFile, entries: ReadonlyMap<string, Entry>, budget: InflationBudget) {
+  private constructor(zip: ZipFile, { entries, folds }: Names, budget: InflationBudget) {
     this.#zip = zip;
     this.#entries = entries;
+    this.#folds = folds;
     this.#budget = budget;
   }
 
   /** @throws `ExtractionFailure` too_large; errors of yauzl for a broken archive */
   static async open(bytes: Uint8Array, budget: InflationBudget): Promise<Archive> {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const zip = await fromBufferPromise(buffer, { lazyEntries: true, autoClose: false });
+    const zip = await fromBufferPromise(withoutExtraBytes(buffer), { lazyEntries: true, autoClose: false });
     if (zip.entryCount > maxEntries) {
       throw new ExtractionFailure('too_large');
     }
-    const entries = new Map<string, Entry>();
+    const [entries, folds] = [new Map<string, Entry>(), new Map<string, Entry>()];
     for await (const entry of zip.eachEntry()) {
       entries.set(entry.fileName, entry);
+      // Names in packages of Office count whatever their case; where two differ in it alone, each has its own.
+      const folded = entry.fileName.toLowerCase();
+      if (!folds.has(folded)) folds.set(folded, entry);
     }
-    return new Archive(zip, entries, budget);
+    return new Archive(zip, { entries, folds }, budget);
   }
 
   has(name: string): boolean {
-    return this.#entries.has(name);
+    return this.#entryOf(name) !== undefined;
   }
 
   names(): string[] {
@@ -49,8 +63,12 @@ export class Archive {
 
   /** The text of an entry, '' when there is none. @throws `ExtractionFailure` */
   async text(name: string): Promise<string> {
-    const entry = this.#entries.get(name);
+    const entry = this.#entryOf(name);
     return entry === undefined ? '' : decodeText(await this.#inflate(entry));
+  }
+
+  #entryOf(name: string): Entry | undefined {
+    return this.#entries.get(name) ?? this.#folds.get(name.toLowerCase());
   }
 
   async #inflate(entry: Entry): Promise<Uint8Array> {
@@ -73,4 +91,16 @@ export class Archive {
     }
     this.#budget.bytes -= used;
   }
+}
+
+/** The archive without what follows its directory, and without a comment that was cut off: other programs open it. */
+function withoutExtraBytes(archive: Buffer): Buffer {
+  const end = archive.lastIndexOf('PK\u0005\u0006', undefined, 'latin1');
+  const length = end + endBytes;
+  if (end === -1 || length > archive.length || length + archive.readUInt16LE(length - 2) === archive.length) {
+    return archive;
+  }
+  const whole = Buffer.from(archive.subarray(0, length));
+  whole.writeUInt16LE(0, length - 2);
+  return whole;
 }

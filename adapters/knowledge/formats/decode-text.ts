@@ -19,7 +19,9 @@ function declaredEncoding(bytes: Uint8Array): string | null {
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, declaredWithin));
   const [, ofXml, ofPage] = declaration.exec(head) ?? [];
   try {
-    return new TextDecoder(ofXml ?? ofPage ?? '').encoding;
+    const { encoding: declared } = new TextDecoder(ofXml ?? ofPage ?? '');
+    // Bytes that are not Unicode do not become so by what they say.
+    return declared.startsWith('utf-') ? null : declared;
   } catch {
     return null;
   }

@@ -19,20 +19,27 @@ export function markdownSections(text: string): Section[] {
   const sections: Section[] = [];
   const trail = new HeadingTrail();
   let start = 0;
-  const close = (end: number): void => {
-    if (text.slice(start, end).trim() !== '') {
-      sections.push({ heading: trail.path, page: null, anchor: trail.anchor, start, end });
+  /** The last heading, while nothing is below it. */
+  let bare: { level: number; start: number } | null = null;
+  const close = (end: number, nextLevel: number): void => {
+    const isBlank = text.slice(start, end).trim() === '';
+    // A heading with neither text nor headings below it would be lost.
+    const from = isBlank && bare !== null && nextLevel <= bare.level ? bare.start : start;
+    if (text.slice(from, end).trim() !== '') {
+      sections.push({ heading: trail.path, page: null, anchor: trail.anchor, start: from, end });
     }
   };
   const tokens = parser.parse(text, {});
   for (const [index, { type, level: depth, tag, map }] of tokens.entries()) {
     if (type === 'heading_open' && depth === 0 && map !== null) {
-      close(startOf(map[0]));
-      trail.enter(Number(tag.slice(1)), plainTitle(tokens[index + 1]?.content ?? ''));
+      const level = Number(tag.slice(1));
+      close(startOf(map[0]), level);
+      trail.enter(level, plainTitle(tokens[index + 1]?.content ?? ''));
+      bare = { level, start: startOf(map[0]) };
       start = startOf(map[1]);
     }
   }
-  close(text.length);
+  close(text.length, 0);
   return sections;
 }
 

@@ -1,3 +1,4 @@
+import { CommentLines } from './comment-lines.ts';
 import type { Paragraph } from './headed-text.ts';
 import type { Row } from './table-rows.ts';
 import type { XmlAttributes, XmlHandler } from './xml-reader.ts';
@@ -9,12 +10,13 @@ const skipped = new Set([
   'tracked-changes',
   'forms',
   'desc',
-  'annotation',
   'note-citation',
   'dde-connections',
   'automatic-styles',
 ]);
 const lines = new Set(['p', 'h']);
+
+type Kind = 'text' | 'spreadsheet' | 'presentation';
 
 interface Slide {
   title: string | null;
@@ -24,6 +26,9 @@ interface Slide {
 interface Sheet {
   name: string;
   rows: Row[];
+  comments: string[];
+  /** Text boxes and charts beside the cells. */
+  drawings: string[];
 }
 
 /** Collects the paragraphs, slides and sheets of a `content.xml`. */
@@ -31,7 +36,12 @@ export class OpenDocumentReader implements XmlHandler {
   readonly paragraphs: Paragraph[] = [];
   readonly slides: Slide[] = [];
   readonly sheets: Sheet[] = [];
-  #kind: 'text' | 'spreadsheet' | 'presentation' | null = null;
+  /** Of a text. */
+  readonly comments: string[] = [];
+  /** Texts of embedded objects, by their name. */
+  readonly #objects: ReadonlyMap<string, string>;
+  #kind: Kind | null;
+  #comment: CommentLines | null = null;
   #skipping = 0;
   /** Paragraphs that are open, and notes within them. */
   #open = 0;
@@ -47,7 +57,17 @@ export class OpenDocumentReader implements XmlHandler {
   #column = 0;
   #cell: { text: string[]; repeated: number } | null = null;
 
+  /** @param kind of content that does not say it, such as that of a chart */
+  constructor(objects: ReadonlyMap<string, string>, kind: Kind | null = null) {
+    this.#objects = objects;
+    this.#kind = kind;
+  }
+
   open(name: string, attributes: () => XmlAttributes): void {
+    if (this.#comment !== null) {
+      this.#comment.open(name);
+      return;
+    }
     if (skipped.has(name)) this.#skipping += 1;
     if (this.#skipping > 0) return;
     if (name === 'text' || name === 'spreadsheet' || name === 'presentation') this.#kind ??= name;
@@ -62,12 +82,18 @@ export class OpenDocumentReader implements XmlHandler {
     else if (name === 'line-break') this.#text.push('\n');
     else if (name === 'page' && this.#kind === 'presentation') this.#openSlide();
     else if (name === 'frame') this.#inTitle = attributes().get('class') === 'title';
+    else if (name === 'annotation') this.#comment = new CommentLines();
+    else if (name === 'object') this.#addObject(attributes().get('href') ?? '');
     else if (name === 'table') this.#openTable(attributes);
     else if (name === 'table-row') this.#openRow(attributes);
     else if (name === 'table-cell' || name === 'covered-table-cell') this.#openCell(attributes);
   }
 
   close(name: string): void {
+    if (this.#comment !== null) {
+      if (this.#comment.close(name)) this.#endComment(this.#comment);
+      return;
+    }
     if (skipped.has(name)) this.#skipping -= 1;
     else if (this.#skipping > 0 || this.#kind === null) return;
     else if (lines.has(name)) {
@@ -83,7 +109,8 @@ export class OpenDocumentReader implements XmlHandler {
 
   text(text: string): void {
     // White space is one blank, as in HTML; elements stand for further ones.
-    if (this.#open > 0 && this.#skipping === 0) this.#text.push(text.replace(/[\t\n\r ]+/g, ' '));
+    if (this.#comment !== null) this.#comment.text(text);
+    else if (this.#open > 0 && this.#skipping === 0) this.#text.push(text.replace(/[\t\n\r ]+/g, ' '));
   }
 
   #endLine(): void {
@@ -91,7 +118,23 @@ export class OpenDocumentReader implements XmlHandler {
     this.#text = [];
     if (this.#cell !== null) this.#cell.text.push(text);
     else if (this.#slide !== null) this.#addToSlide(this.#slide, text);
+    else if (this.#sheet !== null) this.#sheet.drawings.push(text);
     else if (this.#kind === 'text') this.paragraphs.push({ text, level: this.#level });
+  }
+
+  #endComment({ lines: comment }: CommentLines): void {
+    this.#comment = null;
+    if (this.#slide !== null) for (const line of comment) this.#addToSlide(this.#slide, line);
+    else (this.#sheet?.comments ?? this.comments).push(...comment);
+  }
+
+  #addObject(href: string): void {
+    const text = this.#objects.get(href.replace(/^\.\//, '')) ?? '';
+    if (text === '') return;
+    if (this.#sheet !== null) this.#sheet.drawings.push(text);
+    else if (this.#open > 0) this.#text.push(text.includes('\n') ? `\n${text}\n` : text);
+    else if (this.#slide !== null) this.#addToSlide(this.#slide, text);
+    else this.paragraphs.push({ text, level: 0 });
   }
 
   #openSlide(): void {
@@ -108,7 +151,12 @@ export class OpenDocumentReader implements XmlHandler {
   #openTable(attributes: () => XmlAttributes): void {
     this.#tables += 1;
     if (this.#tables === 1 && this.#kind === 'spreadsheet') {
-      this.#sheet = { name: attributes().get('name') ?? `Sheet${this.sheets.length + 1}`, rows: [] };
+      this.#sheet = {
+        name: attributes().get('name') ?? `Sheet${this.sheets.length + 1}`,
+        rows: [],
+        comments: [],
+        drawings: [],
+      };
       this.sheets.push(this.#sheet);
       this.#row = 0;
     }

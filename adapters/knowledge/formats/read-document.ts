@@ -1,4 +1,5 @@
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import { detectEncoding } from '#domain/knowledge/collections/text-encoding.ts';
 import { detectMediaType } from '#domain/knowledge/collections/media-type.ts';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import {
@@ -109,7 +110,7 @@ async function readText(content: Uint8Array, detected: DocumentMediaType, scope:
       return { mediaType, ...(mediaType === 'application/json' ? readJson(text) : readJsonLines(text)) };
     }
     case 'message/rfc822':
-      return { mediaType, ...(await readMessage(content, scope)) };
+      return { mediaType, ...(await readMessage(bytesOf(content, decoded), scope)) };
     default:
       return {
         mediaType: 'text/plain',
@@ -121,18 +122,32 @@ async function readText(content: Uint8Array, detected: DocumentMediaType, scope:
 
 async function readPage(html: string): Promise<ExtractedText> {
   if (html.length > maxMainPart) {
-    const [{ addParagraphs }, { htmlParagraphs }, { TextBuilder }] = await Promise.all([
-      import('./headed-text.ts'),
-      import('./html-paragraphs.ts'),
-      import('./text-builder.ts'),
-    ]);
-    const builder = new TextBuilder();
-    addParagraphs(builder, htmlParagraphs(html));
-    return builder.build();
+    return wholePage(html, '');
   }
   const { readHtml } = await import('./read-html.ts');
-  const text = cleanText(await readHtml(html));
+  const { title, markdown } = await readHtml(html);
+  // A page of a heading alone, or of nothing that looks like an article, has a text nevertheless.
+  if (markdown.trim() === '') {
+    return wholePage(html, title);
+  }
+  const text = cleanText(title === '' ? markdown : `# ${title}\n\n${markdown}`);
   return { text, sections: markdownSections(text) };
+}
+
+async function wholePage(html: string, title: string): Promise<ExtractedText> {
+  const [{ addParagraphs }, { htmlParagraphs }, { TextBuilder }] = await Promise.all([
+    import('./headed-text.ts'),
+    import('./html-paragraphs.ts'),
+    import('./text-builder.ts'),
+  ]);
+  const builder = new TextBuilder();
+  addParagraphs(builder, [{ text: title, level: 1 }, ...htmlParagraphs(html)]);
+  return builder.build();
+}
+
+/** Bytes of a message: a file that was saved in UTF-16 is made of other bytes than those that its headers describe. */
+function bytesOf(content: Uint8Array, decoded: string): Uint8Array {
+  return detectEncoding(content)?.startsWith('utf-16') === true ? Buffer.from(decoded) : content;
 }
 
 async function readMessage(content: Uint8Array, { budget, depth }: Scope): Promise<ExtractedText> {

@@ -1,5 +1,8 @@
 import type { ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { Archive } from './archive.ts';
+import { DocxNumbering } from './docx-numbering.ts';
+import { listOfStyle, readDocxStyles, type DocxStyle } from './docx-styles.ts';
+import { graphicsText } from './drawing-text.ts';
 import { addParagraphs, type Paragraph } from './headed-text.ts';
 import { mainPart, relationsOf } from './package-parts.ts';
 import { TextBuilder } from './text-builder.ts';
@@ -22,68 +25,68 @@ const skipped = new Set([
   'moveFrom',
   'posOffset',
   'align',
+  'pPrChange',
 ]);
 
 export async function readDocx(archive: Archive): Promise<ExtractedText> {
   const main = await mainPart(archive, 'word/document.xml');
   const relations = [...(await relationsOf(archive, main)).values()];
   const styles = relations.find(({ type }) => type === 'styles')?.target ?? 'word/styles.xml';
-  const levels = headingLevels(await archive.text(styles));
+  const numbers = relations.find(({ type }) => type === 'numbering')?.target ?? 'word/numbering.xml';
+  const format = {
+    styles: readDocxStyles(await archive.text(styles)),
+    numbering: new DocxNumbering(await archive.text(numbers)),
+  };
   const builder = new TextBuilder();
-  addParagraphs(builder, paragraphsOf(await archive.text(main), levels));
+  addParagraphs(builder, paragraphsOf(await archive.text(main), format));
+  builder.add({ heading: null, page: null, anchor: 'graphics' }, await graphicsText(archive, main));
   for (const [type, anchor] of besides) {
     const parts = new Set(relations.filter((relation) => relation.type === type).map(({ target }) => target));
     for (const part of parts) {
-      const text = paragraphsOf(await archive.text(part), levels).map((paragraph) => paragraph.text);
+      const text = paragraphsOf(await archive.text(part), format).map((paragraph) => paragraph.text);
       builder.add({ heading: null, page: null, anchor }, text.join('\n'));
     }
   }
   return builder.build();
 }
 
-function headingLevels(styles: string): ReadonlyMap<string, number> {
-  const levels = new Map<string, number>();
-  let style = '';
-  readXml(styles, {
-    open: (name, attributes) => {
-      if (name === 'style') style = attributes().get('styleId') ?? '';
-      const value = attributes().get('val') ?? '';
-      const [, number] = name === 'name' ? (/^heading ([1-9])$/i.exec(value) ?? []) : [];
-      if (number !== undefined) levels.set(style, Number(number));
-      if (name === 'name' && /^title$/i.test(value)) levels.set(style, 1);
-      if (name === 'outlineLvl' && Number(value) < 9) levels.set(style, Number(value) + 1);
-    },
-    close: () => {},
-    text: () => {},
-  });
-  return levels;
+interface Format {
+  styles: ReadonlyMap<string, DocxStyle>;
+  numbering: DocxNumbering;
 }
 
 /** Paragraphs; a row of a table is one, with its cells separated by tabs. */
-function paragraphsOf(xml: string, levels: ReadonlyMap<string, number>): Paragraph[] {
-  const reader = new ParagraphReader(levels);
+function paragraphsOf(xml: string, format: Format): Paragraph[] {
+  const reader = new ParagraphReader(format);
   readXml(xml, reader);
   return reader.paragraphs;
 }
 
 class ParagraphReader {
   readonly paragraphs: Paragraph[] = [];
-  readonly #levels: ReadonlyMap<string, number>;
+  readonly #format: Format;
   #text: string[] = [];
   #level = 0;
   #skipping = 0;
   #inText = 0;
   #rows = 0;
+  #style = '';
+  #list: { id: string; level: number | null } | null = null;
+  #listLevel: number | null = null;
 
-  constructor(levels: ReadonlyMap<string, number>) {
-    this.#levels = levels;
+  constructor(format: Format) {
+    this.#format = format;
   }
 
   open(name: string, attributes: () => XmlAttributes): void {
     if (skipped.has(name)) this.#skipping += 1;
+    else if (this.#skipping > 0) return;
     else if (name === 't') this.#inText += 1;
+    else if (name === 'pPr') [this.#style, this.#list, this.#listLevel] = ['', null, null];
+    else if (name === 'ilvl') this.#listLevel = Number(attributes().get('val') ?? 0);
+    else if (name === 'numId') this.#list = { id: attributes().get('val') ?? '', level: this.#listLevel };
     else if (name === 'tr') this.#rows += 1;
-    else if (name === 'pStyle') this.#level = this.#levels.get(attributes().get('val') ?? '') ?? 0;
+    else if (name === 'pStyle') this.#enterStyle(attributes().get('val') ?? '');
     else if (name === 'outlineLvl') this.#level = (Number(attributes().get('val') ?? 9) + 1) % 10;
     else if (name === 'br' || name === 'cr') this.#text.push('\n');
     else if (name === 'noBreakHyphen') this.#text.push('-');
@@ -92,7 +95,9 @@ class ParagraphReader {
 
   close(name: string): void {
     if (skipped.has(name)) this.#skipping -= 1;
+    else if (this.#skipping > 0) return;
     else if (name === 't') this.#inText -= 1;
+    else if (name === 'pPr') this.#addNumber();
     else if (name === 'p' && this.#rows > 0) this.#text.push(' ');
     else if (name === 'tc') this.#text.push('\t');
     else if (name === 'tr') {
@@ -103,6 +108,21 @@ class ParagraphReader {
 
   text(text: string): void {
     if (this.#inText > 0 && this.#skipping === 0) this.#text.push(text);
+  }
+
+  #enterStyle(style: string): void {
+    this.#style = style;
+    this.#level = this.#format.styles.get(style)?.level ?? 0;
+  }
+
+  /** The number of a list's paragraph is not in the text: Word counts when it shows it. */
+  #addNumber(): void {
+    const { styles, numbering } = this.#format;
+    const list = this.#list ?? listOfStyle(styles, this.#style);
+    if (list === null) return;
+    const level = list.level ?? this.#listLevel ?? numbering.levelOf(list.id, this.#style);
+    const number = numbering.next(list.id, level);
+    if (number !== '') this.#text.push(number, ' ');
   }
 
   #end(level: number): void {

@@ -1,11 +1,17 @@
 import { Defuddle } from 'defuddle/node';
 import { parseHTML } from 'linkedom';
 
+interface MainText {
+  /** Empty where the page has none. */
+  title: string;
+  markdown: string;
+}
+
 /**
  * Extracts the main text of a page as markdown. A hostile page may use up a processor or the heap, so this runs in a
  * thread that can be terminated. linkedom loads no resource; the readers that would call other sites are off.
  */
-export async function readHtml(html: string): Promise<string> {
+export async function readHtml(html: string): Promise<MainText> {
   const page = /<html[\s>]/i.test(html)
     ? html
     : `<!doctype html><html><head></head><body>${html}</body></html>`;
@@ -16,6 +22,5 @@ export async function readHtml(html: string): Promise<string> {
     removeImages: true,
     fetch: () => Promise.reject(new Error('Extraction does not use the network.')),
   });
-  const title = main.title.replace(/\s+/g, ' ').trim();
-  return title === '' ? main.content : `# ${title}\n\n${main.content}`;
+  return { title: main.title.replace(/\s+/g, ' ').trim(), markdown: main.content };
 }

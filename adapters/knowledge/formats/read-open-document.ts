@@ -1,7 +1,9 @@
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { Archive } from './archive.ts';
 import { addParagraphs } from './headed-text.ts';
+import { objectTexts, pageEdge } from './open-document-parts.ts';
 import { OpenDocumentReader } from './open-document-reader.ts';
+import { optionalPart } from './optional-part.ts';
 import { cellRange, TableRows } from './table-rows.ts';
 import { TextBuilder } from './text-builder.ts';
 import { readXml } from './xml-reader.ts';
@@ -12,14 +14,21 @@ export async function readOpenDocument(archive: Archive): Promise<ExtractedText>
     throw new ExtractionFailure('encrypted');
   }
   const builder = new TextBuilder();
-  const reader = new OpenDocumentReader();
+  const reader = new OpenDocumentReader(await objectTexts(archive));
   readXml(await archive.text('content.xml'), reader);
   addParagraphs(builder, reader.paragraphs);
+  if (reader.paragraphs.length > 0) {
+    const styles = await archive.text('styles.xml');
+    const edge = (which: 'header' | 'footer') => optionalPart(async () => pageEdge(styles, which));
+    builder.add({ heading: null, page: null, anchor: 'header' }, await edge('header'));
+    builder.add({ heading: null, page: null, anchor: 'comments' }, reader.comments.join('\n'));
+    builder.add({ heading: null, page: null, anchor: 'footer' }, await edge('footer'));
+  }
   for (const [index, { lines, title }] of reader.slides.entries()) {
     const page = index + 1;
     builder.add({ heading: title, page, anchor: `slide ${page}` }, lines.join('\n'));
   }
-  for (const { name, rows } of reader.sheets) {
+  for (const { name, rows, comments, drawings } of reader.sheets) {
     const table = new TableRows({
       builder,
       heading: name,
@@ -27,6 +36,8 @@ export async function readOpenDocument(archive: Archive): Promise<ExtractedText>
     });
     for (const row of rows) table.add(row);
     table.end();
+    builder.add({ heading: name, page: null, anchor: `${name} › comments` }, comments.join('\n'));
+    builder.add({ heading: name, page: null, anchor: `${name} › drawings` }, drawings.join('\n'));
   }
   return builder.build();
 }

@@ -1,5 +1,7 @@
+import { fileURLToPath } from 'node:url';
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
+import { linesOf } from './pdf-lines.ts';
 import { TextBuilder } from './text-builder.ts';
 
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
@@ -11,6 +13,8 @@ interface Annotation {
   fieldValue?: unknown;
 }
 
+/** Of Chinese, Japanese and Korean fonts that are not part of the file, by the standards of their encodings. */
+const characterMaps = fileURLToPath(new URL('../cmaps/', import.meta.url));
 /** Pages without text that are examined for images. */
 const maxPagesForImages = 5;
 
@@ -44,6 +48,8 @@ async function open(bytes: Uint8Array): Promise<Pdf> {
   try {
     // A copy: the library takes the buffer over.
     return await getDocumentProxy(new Uint8Array(bytes), {
+      cMapUrl: characterMaps,
+      cMapPacked: true,
       useSystemFonts: false,
       disableFontFace: true,
       verbosity: 0,
@@ -56,17 +62,7 @@ async function open(bytes: Uint8Array): Promise<Pdf> {
 
 async function pageText(page: Page): Promise<string> {
   const { items } = await page.getTextContent();
-  const lines: string[] = [];
-  let line: string[] = [];
-  for (const item of items) {
-    if (!('str' in item)) continue;
-    line.push(item.str);
-    if (item.hasEOL) {
-      lines.push(line.join(''));
-      line = [];
-    }
-  }
-  lines.push(line.join(''));
+  const lines = linesOf(items.filter((item) => 'str' in item));
   return [joinLines(lines), ...(await annotationTexts(page))].join('\n').trim();
 }
 

@@ -1,6 +1,7 @@
 import type { ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { Archive } from './archive.ts';
 import { cellText, readCellStyles, type CellStyles } from './cell-values.ts';
+import { drawingText } from './drawing-text.ts';
 import { mainPart, relationsOf, type Relation } from './package-parts.ts';
 import { cellRange, TableRows } from './table-rows.ts';
 import { TextBuilder } from './text-builder.ts';
@@ -14,7 +15,7 @@ interface Workbook {
   styles: CellStyles;
 }
 
-/** Rows of each sheet, as shown; formulas by their last result. */
+/** Rows of each sheet, as shown, and the text of its drawings; formulas by their last result. */
 export async function readXlsx(archive: Archive): Promise<ExtractedText> {
   const main = await mainPart(archive, 'xl/workbook.xml');
   const relations = await relationsOf(archive, main);
@@ -35,6 +36,9 @@ export async function readXlsx(archive: Archive): Promise<ExtractedText> {
       if (type === 'comments') {
         const comments = sharedStrings(await archive.text(target), 'comment');
         builder.add({ heading: name, page: null, anchor: `${name} › comments` }, comments.join('\n'));
+      } else if (type === 'drawing') {
+        const text = await drawingText(archive, target);
+        builder.add({ heading: name, page: null, anchor: `${name} › drawings` }, text);
       }
     }
   }
@@ -50,7 +54,7 @@ function sheetsOf(workbook: string, relations: ReadonlyMap<string, Relation>) {
       if (element !== 'sheet') return;
       const id = attributes().get('id') ?? '';
       const part = relations.get(id);
-      if (part?.type === 'worksheet') {
+      if (part?.type === 'worksheet' || part?.type === 'chartsheet') {
         sheets.push({ name: attributes().get('name') ?? `Sheet${sheets.length + 1}`, part: part.target });
       }
     },

@@ -8,7 +8,7 @@ const headers = [...ownHeaders, 'to', 'subject', 'date', 'mime-version', 'conten
 
 /** The format of a text: by its content, and where texts look alike, as declared. */
 export function textKind(text: string, declared: DocumentMediaType): DocumentMediaType {
-  if (isMessage(text)) {
+  if (isMessage(text, declared === 'message/rfc822')) {
     return 'message/rfc822';
   }
   const json = jsonKind(text, declared);
@@ -57,7 +57,8 @@ function parses(text: string): boolean {
   }
 }
 
-function isMessage(text: string): boolean {
+/** Headers alone up to the first blank line; of what is declared to be a message, lines that are none do not count. */
+function isMessage(text: string, isDeclared: boolean): boolean {
   const lines = text.slice(0, 65_536).split(/\r?\n/);
   const names = new Set<string>();
   for (const line of lines[0]?.startsWith('From ') === true ? lines.slice(1) : lines) {
@@ -65,7 +66,7 @@ function isMessage(text: string): boolean {
     if (/^[ \t]/.test(line)) continue;
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
-    if (!/^[a-z0-9-]{2,60}$/.test(name)) return false;
+    if (!isDeclared && !/^[!-9;-~]{2,100}$/.test(name)) return false;
     if (headers.includes(name)) names.add(name);
   }
   return names.size >= 2 && ownHeaders.some((name) => names.has(name));

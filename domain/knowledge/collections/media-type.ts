@@ -72,7 +72,7 @@ function packageType(head: Uint8Array, tail: Uint8Array): string {
   if (typed !== undefined) {
     return typed;
   }
-  const names = beginning + latin1(tail);
+  const names = (beginning + latin1(tail)).toLowerCase().replaceAll('\\', '/');
   return officeParts.find(([, part]) => names.includes(part))?.[0] ?? 'application/zip';
 }
 

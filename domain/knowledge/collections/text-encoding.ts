@@ -1,6 +1,10 @@
+import { singleByteEncoding } from './single-byte-encoding.ts';
+
 /** Share of control characters above which bytes are not text. */
 const maxControls = 0.01;
 const sampleBytes = 65_536;
+/** Share of the characters beyond ASCII. */
+const maxDamaged = 0.05;
 
 /**
  * The encoding of a text, as `TextDecoder` names it: by its byte order mark, its NULs, its validity as UTF-8, and for
@@ -8,7 +12,7 @@ const sampleBytes = 65_536;
  * @returns null for content that is not text
  */
 export function detectEncoding(content: Uint8Array): string | null {
-  const bytes = content.subarray(0, sampleBytes);
+  const bytes = sampleOf(content);
   const marked = markOf(bytes) ?? wideEncoding(bytes);
   if (marked !== null) {
     return marked;
@@ -19,7 +23,21 @@ export function detectEncoding(content: Uint8Array): string | null {
   if (decodes(bytes, 'utf-8')) {
     return isIso2022(bytes) ? 'iso-2022-jp' : 'utf-8';
   }
-  return eastAsian(bytes) ?? byLetters(bytes);
+  if (isDamagedUtf8(bytes)) {
+    return 'utf-8';
+  }
+  // An umlaut and the letter after it may be a character of Chinese, too.
+  const { encoding, isCertainlyLatin } = singleByteEncoding(bytes);
+  return isCertainlyLatin ? encoding : (eastAsian(bytes) ?? encoding);
+}
+
+/** The beginning, or where the first letters beyond ASCII come later, the text from them on. */
+function sampleOf(content: Uint8Array): Uint8Array {
+  let first = 0;
+  while (first < content.length && (content[first] ?? 0) < 0x80) first += 1;
+  return first < sampleBytes || first === content.length
+    ? content.subarray(0, sampleBytes)
+    : content.subarray(first, first + sampleBytes);
 }
 
 function markOf([a, b, c]: Uint8Array): string | null {
@@ -56,16 +74,26 @@ function isIso2022(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes('\u001b$B', 0, 'latin1');
 }
 
+/** A text in UTF-8 with a few bytes of another encoding or a character that was cut. */
+function isDamagedUtf8(bytes: Uint8Array): boolean {
+  const text = new TextDecoder().decode(bytes, { stream: true });
+  const foreign = text.match(/[^\0-\u007f]/g)?.length ?? 0;
+  return (text.match(/\uFFFD/g)?.length ?? 0) < foreign * maxDamaged;
+}
+
 function eastAsian(bytes: Uint8Array): string | null {
   const kana = (text: string) => share(text, /[\u3041-\u30ff]/g);
   const hangul = (text: string) => share(text, /[\uac00-\ud7a3]/g);
   const chinese = (text: string) => share(text, /[\u4e00-\u9fff\u3000-\u303f\uff00-\uff65]/g);
+  /** Standards of Chinese begin with the characters that nearly all of a text consists of. */
+  const common = (from: number, to: number) => (text: string) =>
+    commonPairs(bytes, from, to) < 0.75 ? 0 : chinese(text);
   const candidates = [
     ['shift_jis', kana, 0.2],
     ['euc-jp', kana, 0.2],
     ['euc-kr', hangul, 0.6],
-    ['gb18030', chinese, 0.9],
-    ['big5', chinese, 0.9],
+    ['gb18030', common(0xb0, 0xd7), 0.9],
+    ['big5', common(0xa4, 0xc6), 0.9],
   ] as const;
   const fits = candidates.find(([encoding, scoreOf, min]) => {
     const text = decodes(bytes, encoding) ? new TextDecoder(encoding).decode(bytes, { stream: true }) : '';
@@ -74,29 +102,23 @@ function eastAsian(bytes: Uint8Array): string | null {
   return fits?.[0] ?? null;
 }
 
+/** Share of the pairs of bytes that begin with one of these, or are punctuation. */
+function commonPairs(bytes: Uint8Array, from: number, to: number): number {
+  let [pairs, found] = [0, 0];
+  for (let at = 0; at < bytes.length; at += 1) {
+    const lead = bytes[at] ?? 0;
+    if (lead < 0x80) continue;
+    pairs += 1;
+    if ((lead >= from && lead <= to) || (lead >= 0xa1 && lead <= 0xa3)) found += 1;
+    at += 1;
+  }
+  return pairs === 0 ? 0 : found / pairs;
+}
+
 /** Share of the characters beyond ASCII that `pattern` finds; 0 for too few of them. */
 function share(text: string, pattern: RegExp): number {
   const foreign = text.match(/[^\0-\u007f]/g)?.length ?? 0;
   return foreign < 6 ? 0 : (text.match(pattern)?.length ?? 0) / foreign;
-}
-
-/** Cyrillic and Greek texts consist mostly of letters beyond ASCII; Western ones do not. */
-function byLetters(bytes: Uint8Array): string {
-  const counts = { ascii: 0, upper: 0, lower: 0, a: 0 };
-  for (const byte of bytes) {
-    if ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) counts.ascii += 1;
-    else if (byte >= 0xe0) counts.lower += 1;
-    else if (byte >= 0xc0) counts.upper += 1;
-    if (byte === 0xe0) counts.a += 1;
-  }
-  const letters = counts.upper + counts.lower;
-  if (letters <= counts.ascii || letters < 10) {
-    return 'windows-1252';
-  }
-  if (counts.upper > counts.lower) {
-    return 'koi8-r';
-  }
-  return counts.a < letters * 0.01 && letters > 40 ? 'windows-1253' : 'windows-1251';
 }
 
 function decodes(bytes: Uint8Array, encoding: string): boolean {

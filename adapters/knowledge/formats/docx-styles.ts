@@ -1,0 +1,52 @@
+import { readXml } from './xml-reader.ts';
+
+/** What a style says of its paragraphs. */
+export interface DocxStyle {
+  /** Of a heading, 1 for the outermost ones; 0 for other text. */
+  level: number;
+  list: { id: string; level: number | null } | null;
+  basedOn: string | null;
+}
+
+/** Styles that are based on each other. */
+const maxChain = 20;
+
+export function readDocxStyles(xml: string): ReadonlyMap<string, DocxStyle> {
+  const styles = new Map<string, DocxStyle>();
+  let style: DocxStyle | null = null;
+  let index: number | null = null;
+  readXml(xml, {
+    open: (name, attributes) => {
+      const value = () => attributes().get('val') ?? '';
+      if (name === 'style') {
+        style = { level: 0, list: null, basedOn: null };
+        index = null;
+        styles.set(attributes().get('styleId') ?? '', style);
+      } else if (style === null) {
+        return;
+      } else if (name === 'name') {
+        const [, number] = /^heading ([1-9])$/i.exec(value()) ?? [];
+        if (number !== undefined) style.level = Number(number);
+        if (/^title$/i.test(value())) style.level = 1;
+      } else if (name === 'outlineLvl' && Number(value()) < 9) style.level = Number(value()) + 1;
+      else if (name === 'basedOn') style.basedOn = value();
+      else if (name === 'ilvl') index = Number(value());
+      else if (name === 'numId') style.list = { id: value(), level: index };
+    },
+    close: (name) => {
+      if (name === 'style') style = null;
+    },
+    text: () => {},
+  });
+  return styles;
+}
+
+/** The list of a style's paragraphs, its own or that of the style on which it is based. */
+export function listOfStyle(styles: ReadonlyMap<string, DocxStyle>, id: string): DocxStyle['list'] {
+  let style = styles.get(id);
+  for (let depth = 0; style !== undefined && depth < maxChain; depth += 1) {
+    if (style.list !== null) return style.list;
+    style = styles.get(style.basedOn ?? '');
+  }
+  return null;
+}
