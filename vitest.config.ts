@@ -37,6 +37,8 @@ export default defineConfig({
     // each loads what most files need once.
     pool: 'forks',
     isolate: false,
+    // Node runs everything here as it is: nothing has to be transformed, and what it has compiled stays cached.
+    experimental: { viteModuleRunner: false },
     maxWorkers: 3,
     sequence: { sequencer: KillsApart },
     testTimeout: 60_000,
