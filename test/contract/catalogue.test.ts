@@ -412,6 +412,7 @@ describe('the cross-tenant functions', () => {
       'hold_call',
       'is_fleeting',
       'is_lone_partition',
+      'is_session_open',
       'join_event_months',
       'join_vector_graph',
       'lexeme_key',

@@ -220,7 +220,9 @@ describe('histories of real runs', () => {
       await sleep(50);
     }
     await keep('embedded-document', `document/${world.tenantId}/${document.id}`);
-    expect(await detailsOf(`document/${world.tenantId}/${document.id}`)).toBe('Ready with 1 passages.');
+    await expect
+      .poll(() => detailsOf(`document/${world.tenantId}/${document.id}`))
+      .toBe('Ready with 1 passages.');
   });
 
   it('of a change of the embedding model', async () => {
@@ -248,7 +250,7 @@ describe('histories of real runs', () => {
     expect(vectors.requests.some(({ texts }) => texts.some((text) => text.includes(canaries.document)))).toBe(
       true,
     );
-    expect(await detailsOf(workflowId)).toBe('Every passage has its vector.');
+    await expect.poll(() => detailsOf(workflowId)).toBe('Every passage has its vector.');
   });
 
   it('of an answer without tools', async () => {
@@ -256,7 +258,7 @@ describe('histories of real runs', () => {
     expect(record).toMatchObject({ status: 'completed', output: [{ content: [{ text: answer }] }] });
     const history = await keep('no-tools', response(record));
     expect(activitiesOf(history)).toHaveLength(1);
-    expect(await detailsOf(response(record))).toBe('done');
+    await expect.poll(() => detailsOf(response(record))).toBe('done');
   });
 
   it('of three tool rounds, one with calls side by side', async () => {
@@ -413,7 +415,7 @@ describe('histories of real runs', () => {
     const received = await admin.query('select from notifications where event_id = $1', [rows[0]!.id]);
     await admin.end();
     expect(received.rowCount).toBe(2_600);
-    expect(await detailsOf(workflowId)).toBe('collection.deleted: all recipients notified');
+    await expect.poll(() => detailsOf(workflowId)).toBe('collection.deleted: all recipients notified');
   });
 
   it('of the erasure of a deleted collection', async () => {
@@ -425,7 +427,7 @@ describe('histories of real runs', () => {
     }
     const kept = await keep('erasure', workflowId);
     expect(activitiesOf(kept).map(({ name }) => name)).toEqual(['eraseScopeSlice']);
-    expect(await detailsOf(workflowId)).toBe('The collection is erased.');
+    await expect.poll(() => detailsOf(workflowId)).toBe('The collection is erased.');
   });
 
   it('of the erasure of a deleted space', async () => {
@@ -449,7 +451,7 @@ describe('histories of real runs', () => {
     expect(new Set(activitiesOf(kept).map(({ name }) => name))).toEqual(
       new Set(['haltDeletedSpace', 'eraseScopeSlice']),
     );
-    expect(await detailsOf(workflowId)).toBe('The space is erased.');
+    await expect.poll(() => detailsOf(workflowId)).toBe('The space is erased.');
   });
 
   it('of the erasure of a deleted principal', async () => {
@@ -471,7 +473,7 @@ describe('histories of real runs', () => {
     const kept = await keep('principal-erasure', workflowId);
     const names = new Set(activitiesOf(kept).map(({ name }) => name));
     expect([...names]).toEqual(['haltDeletedPrincipal', 'eraseScopeSlice']);
-    expect(await detailsOf(workflowId)).toBe('The principal is erased.');
+    await expect.poll(() => detailsOf(workflowId)).toBe('The principal is erased.');
   });
 
   it('of the deletion of a tenant', async () => {
