@@ -2,7 +2,7 @@ import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { saveGroups } from '#domain/knowledge/synchronisation/save-groups.ts';
 import { isStorable } from '#domain/knowledge/synchronisation/storable-readers.ts';
-import type { CheckSourceResult, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
+import type { CheckSourceInput, CheckSourceResult } from '#workflows/sync-connector/messages.ts';
 import { notePause, pauseOf, withSource, type OpenRun, type SourceDependencies } from './run-steps.ts';
 
 const maxGroupPages = 1_000;
@@ -12,7 +12,7 @@ const sliceMs = 60_000;
 /** Checks the source at the beginning of a run, unless its listing does, and synchronises the members of its groups. */
 export async function checkSource(
   deps: SourceDependencies,
-  input: SyncConnectorInput,
+  input: CheckSourceInput,
   signal: AbortSignal,
 ): Promise<CheckSourceResult> {
   const result = await withSource(deps, input, async (open) => {
@@ -21,19 +21,21 @@ export async function checkSource(
       await pace(1, signal);
       await source.check(signal);
     }
-    return source.groups === undefined ? ({ state: 'done' } as const) : readGroups(deps, open, signal);
+    return source.groups === undefined
+      ? ({ state: 'done' } as const)
+      : readGroups(deps, open, { inSteps: input.inSteps === true, signal });
   });
   return result === 'ended' ? { state: 'ended' } : result;
 }
 
-/** Reads pages of groups from where the last step stopped. */
+/** Reads pages of groups from where the last step stopped; without steps, all that are left. */
 async function readGroups(
   { unitOfWork }: SourceDependencies,
   open: OpenRun,
-  signal: AbortSignal,
+  { inSteps, signal }: { inSteps: boolean; signal: AbortSignal },
 ): Promise<CheckSourceResult> {
   const { tenantId, host } = open;
-  const endsAt = Date.now() + sliceMs;
+  const endsAt = inSteps ? Date.now() + sliceMs : Number.POSITIVE_INFINITY;
   let { run } = open;
   try {
     do {
@@ -49,7 +51,7 @@ async function readGroups(
     const isPassing =
       error instanceof SourceFailure && ['rate_limited', 'source_unreachable'].includes(error.code);
     // Progress begins the count of attempts again.
-    if (!isPassing || run.groupPages === open.run.groupPages) throw error;
+    if (!inSteps || !isPassing || run.groupPages === open.run.groupPages) throw error;
     await unitOfWork.inTenant(tenantId, (em) => notePause(em, { tenantId, runId: run.id, host }, error));
     return { state: 'more', pauseMs: pauseOf(error) };
   }

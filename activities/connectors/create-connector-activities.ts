@@ -1,5 +1,9 @@
 import type { RunConnectorInput } from '#workflows/run-connector/messages.ts';
-import type { FinishSyncInput, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
+import type {
+  CheckSourceInput,
+  FinishSyncInput,
+  SyncConnectorInput,
+} from '#workflows/sync-connector/messages.ts';
 import { planRun, type Plan } from '#domain/knowledge/connectors/plan-run.ts';
 import { purgeConnector } from '#domain/knowledge/synchronisation/purge-connector.ts';
 import { reportStale } from '#domain/knowledge/connectors/report-stale.ts';
@@ -25,7 +29,7 @@ export function createConnectorActivities(deps: ConnectorDependencies) {
         await reportStale(em, connectorId);
         return planRun(em, connectorId, (slug) => sources.find(slug)?.detects.push === true);
       }),
-    checkSource: (input: SyncConnectorInput) => keepAlive(({ signal }) => checkSource(deps, input, signal)),
+    checkSource: (input: CheckSourceInput) => keepAlive(({ signal }) => checkSource(deps, input, signal)),
     fetchPages: (input: SyncConnectorInput) => keepAlive(({ signal }) => fetchPages(deps, input, signal)),
     restartListing: ({ tenantId, runId }: SyncConnectorInput) =>
       unitOfWork

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client as Postgres } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startEmbeddingServer, type EmbeddingServer } from '../support/embedding-server.ts';
@@ -12,6 +13,7 @@ import { holderOf } from '../support/holder.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { followResponse } from '../support/sse-recorder.ts';
 import { addOperator } from '../support/operators.ts';
+import { startConfluence, type ConfluenceServer } from '../support/sources/confluence-server.ts';
 import { startMcpSource, type McpSourceServer } from '../support/sources/mcp-server.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
@@ -68,6 +70,7 @@ describe('histories of real runs', () => {
   let receiver: TraceReceiver;
   let vectors: EmbeddingServer;
   let resources: McpSourceServer;
+  let wiki: ConfluenceServer;
   let anchors: string;
   let folder: string;
   /** Everything that Temporal stores of a run and shows in its UI, by scenario. */
@@ -89,12 +92,14 @@ describe('histories of real runs', () => {
     await admin.query('update principals set name = $1, email = $2', [canaries.person, canaries.email]);
     await admin.end();
     resources = await startMcpSource({ subscribe: true, listChanged: true });
+    wiki = await startConfluence();
     const origins = [
       new URL(models.url).origin,
       box.origin,
       receiver.origin,
       vectors.origin,
       resources.origin,
+      wiki.origin,
     ];
     anchors = mkdtempSync(join(tmpdir(), 'anchors-'));
     folder = mkdtempSync(join(tmpdir(), 'histories-'));
@@ -115,6 +120,7 @@ describe('histories of real runs', () => {
     await receiver?.stop();
     await vectors?.stop();
     await resources?.close();
+    await wiki?.close();
     await database?.drop();
     rmSync(anchors, { recursive: true, force: true });
     rmSync(folder, { recursive: true, force: true });
@@ -176,8 +182,8 @@ describe('histories of real runs', () => {
   }
 
   /** The same for a run that has not ended. */
-  async function look(name: string, workflowId: string): Promise<RecordedHistory> {
-    const handle = stack.temporal.workflow.getHandle(workflowId);
+  async function look(name: string, workflowId: string, runId?: string): Promise<RecordedHistory> {
+    const handle = stack.temporal.workflow.getHandle(workflowId, runId);
     const history = toRecorded(await handle.fetchHistory());
     const described = await handle.describe();
     const details = await handle.query('__temporal_workflow_metadata');
@@ -223,6 +229,62 @@ describe('histories of real runs', () => {
     await expect
       .poll(() => detailsOf(`document/${world.tenantId}/${document.id}`))
       .toBe('Ready with 1 passages.');
+  });
+
+  const trpc = (path: string, input: object) =>
+    fetch(`${stack.gateways[0]!.url}/api/trpc/${path}`, {
+      method: 'POST',
+      headers: headers(),
+      body: JSON.stringify(input),
+    });
+
+  it('of a document that has failed and is retried', async () => {
+    const { id: collectionId } = await call<{ id: string }>('/collections', { name: 'Torn' });
+    const documents = `/collections/${collectionId}/documents`;
+    const reply = await fetch(`${space()}${documents}/content?filename=${canaries.filename}.pdf`, {
+      method: 'POST',
+      headers: { ...headers(), 'Content-Type': 'application/octet-stream' },
+      body: `%PDF-1.7\n${canaries.document}`,
+    });
+    const { data: document } = (await reply.json()) as { data: { id: string } };
+    const isFailed = async () =>
+      (await call<{ status: string }>(`${documents}/${document.id}`)).status === 'failed';
+    await expect.poll(isFailed).toBe(true);
+    const workflowId = `document/${world.tenantId}/${document.id}`;
+    const handle = stack.temporal.workflow.getHandle(workflowId);
+    await handle.result().catch(() => undefined);
+    const { runId } = await handle.describe();
+    const ref = { space_id: world.spaceId, collection_id: collectionId, document_id: document.id };
+    expect((await trpc('documents.retry', ref)).status).toBe(200);
+    await expect.poll(async () => (await handle.describe()).runId).not.toBe(runId);
+    const history = await keep('document-retry', workflowId);
+    expect(eventTypes(history).slice(0, 3)).toContain('WORKFLOW_EXECUTION_SIGNALED');
+    expect(eventTypes(history).at(-1)).toBe('WORKFLOW_EXECUTION_FAILED');
+  });
+
+  it('of a document that is retried before its workflow has closed', async () => {
+    const { id: collectionId } = await call<{ id: string }>('/collections', { name: 'Retried' });
+    // Its passages wait until the signal has come.
+    const admin = new Postgres({ connectionString: database.adminUrl });
+    await admin.connect();
+    await admin.query('begin; lock table chunks in share mode');
+    const document = await call<{ id: string }>(`/collections/${collectionId}/documents`, {
+      filename: `${canaries.filename}.md`,
+      media_type: 'text/markdown',
+      content: `# Tides\n\nThe moon raises two bulges. ${canaries.document}`,
+    });
+    const workflowId = `document/${world.tenantId}/${document.id}`;
+    const handle = stack.temporal.workflow.getHandle(workflowId);
+    const isReading = async () => (await handle.describe()).raw.pendingActivities?.length === 1;
+    await expect.poll(() => isReading().catch(() => false)).toBe(true);
+    const { runId } = await handle.describe();
+    await handle.signal('retried', { id: newId() });
+    await admin.query('commit');
+    await admin.end();
+    await handle.result();
+    const history = await look('retried-document', workflowId, runId);
+    expect(eventTypes(history)).toContain('WORKFLOW_EXECUTION_SIGNALED');
+    expect(eventTypes(history).at(-1)).toBe('WORKFLOW_EXECUTION_CONTINUED_AS_NEW');
   });
 
   it('of a change of the embedding model', async () => {
@@ -349,6 +411,40 @@ describe('histories of real runs', () => {
     await expect.poll(() => detailsOf(actorId)).toBe('Waits for a message: the connector is active.');
     const actor = await look('connector', actorId);
     expect(new Set(activitiesOf(actor).map(({ name }) => name))).toEqual(new Set(['planRun']));
+  });
+
+  it('of a run that reads groups of its source in steps', async () => {
+    const { id: collectionId } = await call<{ id: string }>('/collections', { name: 'Wiki' });
+    for (let n = 1; n <= 21; n += 1) wiki.members.set(`group-${n}`, []);
+    await wiki.put(canaries.filename, canaries.document);
+    let refused = 0;
+    wiki.interfere((request, response) => {
+      if (refused > 0 || request.url?.includes('/group?start=20') !== true) return false;
+      refused += 1;
+      response.writeHead(429, { 'retry-after': '1' }).end(canaries.vendor);
+      return true;
+    });
+    const { origin, value: secret } = wiki.credential!;
+    const { kind, ...value } = secret;
+    const made = { name: 'Wiki', kind, origin, value };
+    const { id: credentialId } = await call<{ id: string }>('/credentials', made);
+    const connectors = `/collections/${collectionId}/connectors`;
+    const { id } = await call<{ id: string }>(connectors, {
+      provider_slug: 'confluence',
+      scope_config: { base_url: `${wiki.origin}/wiki`, spaces: ['DOC'] },
+      credential_id: credentialId,
+      sync_schedule: null,
+    });
+    const run = await call<{ id: string }>(`${connectors}/${id}/sync`, {});
+    const status = async () => (await call<{ status: string }>(`${connectors}/${id}/sync/${run.id}`)).status;
+    await expect.poll(status, { timeout: 60_000 }).toBe('completed');
+    const history = await keep('group-run', `connector-sync/${world.tenantId}/${run.id}`);
+    const steps = activitiesOf(history).map(({ name, summary }) => ({ name, summary }));
+    expect(steps.slice(0, 3)).toEqual([
+      { name: 'checkSource', summary: 'check the source' },
+      { name: 'checkSource', summary: 'groups, slice 2' },
+      { name: 'fetchPages', summary: 'pages, slice 1' },
+    ]);
   });
 
   it('of a connector whose source is watched', async () => {
@@ -581,7 +677,7 @@ describe('histories of real runs', () => {
   });
 
   it('hold none of the canaries, though each of them went through', async () => {
-    expect([...shown.keys()]).toHaveLength(22);
+    expect([...shown.keys()]).toHaveLength(25);
     expect(Object.fromEntries([...shown].map(([name, texts]) => [name, foundCanaries(texts)]))).toEqual(
       Object.fromEntries([...shown.keys()].map((name) => [name, []])),
     );

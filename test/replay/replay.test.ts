@@ -58,15 +58,18 @@ describe('recorded histories', () => {
       'deadline',
       'discovery',
       'document',
+      'document-retry',
       'earlier-cancel',
       'earlier-deadline',
       'embedded-document',
       'erasure',
       'failure',
       'fan-out',
+      'group-run',
       'model-change',
       'no-tools',
       'principal-erasure',
+      'retried-document',
       'sealing',
       'server-tool',
       'space-erasure',
@@ -93,6 +96,10 @@ describe('recorded histories', () => {
     // From the version whose runs completed, however their response ended.
     expect(eventTypes(history('earlier-cancel')).at(-1)).toBe('WORKFLOW_EXECUTION_COMPLETED');
     expect(eventTypes(history('document'))).toContain('WORKFLOW_EXECUTION_COMPLETED');
+    // By the signal of its start, and in the middle of its reading.
+    expect(eventTypes(history('document-retry'))).toContain('WORKFLOW_EXECUTION_SIGNALED');
+    expect(eventTypes(history('retried-document')).at(-1)).toBe('WORKFLOW_EXECUTION_CONTINUED_AS_NEW');
+    expect(activitiesOf(history('group-run')).filter(({ name }) => name === 'checkSource')).toHaveLength(2);
     // The watch is ended by the actor of a paused connector, after runs beside it.
     expect(eventTypes(history('watched-connector'))).toEqual(
       expect.arrayContaining(['CHILD_WORKFLOW_EXECUTION_COMPLETED', 'ACTIVITY_TASK_CANCEL_REQUESTED']),
@@ -150,6 +157,15 @@ describe('recorded histories', () => {
     const at = events.findIndex(({ eventType }) => eventType === 'EVENT_TYPE_MARKER_RECORDED');
     const next = events.findIndex((event, n) => n > at + 2 && event.eventType === scheduledActivity);
     await expectReplay(rearranged([...events.slice(0, at), ...events.slice(at + 3, next + 1)], ['1', '3']));
+  });
+
+  it('replay where an earlier version of a run went on after the first groups that a newer worker read', async () => {
+    const recorded = structuredClone(history('connector-run'));
+    const [checked] = recorded.events.flatMap((event) => event['activityTaskCompletedEventAttributes'] ?? []);
+    const data = Buffer.from(JSON.stringify({ state: 'more' })).toString('base64');
+    const metadata = { encoding: Buffer.from('json/plain').toString('base64') };
+    Object.assign(checked as object, { result: { payloads: [{ metadata, data }] } });
+    await expectReplay(recorded);
   });
 
   it('replay where the actor begins to watch with a later plan than the first one of a newer worker', async () => {

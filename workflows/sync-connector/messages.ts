@@ -3,6 +3,11 @@ import type { SyncConnectorInput } from '#domain/foundation/durable/workflow-inp
 
 export type { SyncConnectorInput } from '#domain/foundation/durable/workflow-inputs.ts';
 
+export interface CheckSourceInput extends SyncConnectorInput {
+  /** The workflow asks for the next groups; omitted by the version before, for which one step reads them all. */
+  inSteps?: true;
+}
+
 export interface CheckSourceResult {
   /** `more`: of the groups. */
   state: 'more' | 'done' | 'ended';

@@ -4,6 +4,7 @@ import {
   CancellationScope,
   continueAsNew,
   isCancellation,
+  patched,
   proxyActivities,
   setCurrentDetails,
   sleep,
@@ -13,7 +14,7 @@ import type { Activities } from '#activities/index.ts';
 import { syncErrorCodes, type SyncErrorCode } from '#domain/knowledge/connectors/sync-status.ts';
 import { closing, sourceStep } from '../shared/activity-options.ts';
 import { conclude } from '../shared/conclude.ts';
-import type { FinishSyncInput, SyncConnectorEnd, SyncConnectorInput } from './messages.ts';
+import type { CheckSourceInput, FinishSyncInput, SyncConnectorEnd, SyncConnectorInput } from './messages.ts';
 
 const source = proxyActivities<Activities>(sourceStep);
 const closingStep = proxyActivities<Activities>(closing);
@@ -76,11 +77,14 @@ async function synchronise(input: SyncConnectorInput): Promise<'more' | 'done' |
 
 async function check(input: SyncConnectorInput): Promise<'more' | 'done'> {
   setCurrentDetails('Checking the source.');
+  // The version before goes on after the first step, whatever it says.
+  const isInSteps = patched('groups-in-steps');
+  const given: CheckSourceInput = isInSteps ? { ...input, inSteps: true } : input;
   for (let slice = 1; ; slice += 1) {
     const summary = slice === 1 ? 'check the source' : `groups, slice ${slice}`;
-    const step = await source.checkSource.executeWithOptions({ summary }, [input]);
-    // Histories of earlier versions hold no result.
-    if ((step as typeof step | null)?.state !== 'more') {
+    const step = await source.checkSource.executeWithOptions({ summary }, [given]);
+    // Workers of the version before return no result.
+    if (!isInSteps || (step as typeof step | null)?.state !== 'more') {
       return 'done';
     }
     if (step.pauseMs !== undefined) {

@@ -179,6 +179,24 @@ describe('a step that reads the groups of a slow source', () => {
     expect(await members()).toEqual(['g1', 'g2', 'g3', 'g4', 'g5', 'g6', 'g7', 'g8']);
   });
 
+  it('reads them all for a workflow of the version before, which goes on after one step', async () => {
+    const { source, begin, members, check } = await grouped();
+    await begin();
+    let failure: SourceFailure | null = null;
+    await clocked(async (move) => {
+      source.before = (kind, place) => {
+        if (kind === 'groups') move(25_000);
+        if (place === '5' && failure === null) {
+          throw (failure = new SourceFailure('rate_limited', 'Later.', { retryAfterMs: 100 }));
+        }
+      };
+      await expect(check({})).rejects.toMatchObject({ type: 'rate_limited' });
+      expect(await check({})).toEqual({ state: 'done' });
+    });
+    expect(await members()).toHaveLength(9);
+    expect(source.take('groups')).toHaveLength(10);
+  });
+
   it('goes on after a pause that the source asks for, and begins again where it has forgotten the place', async () => {
     const { source, begin, members, checkAll } = await grouped();
     await begin();

@@ -52,8 +52,9 @@ export class RunInSteps {
     return this.#runId;
   }
 
-  check(signal = AbortSignal.timeout(60_000)) {
-    return checkSource(this.#deps, this.#ids, signal);
+  /** @param by what the version of the workflow says of itself */
+  check(by: { inSteps?: true } = { inSteps: true }) {
+    return checkSource(this.#deps, { ...this.#ids, ...by }, AbortSignal.timeout(60_000));
   }
 
   fetch(signal = AbortSignal.timeout(240_000)) {

@@ -13,7 +13,7 @@ export async function openSteps(
   return {
     space: run.space,
     begin: () => run.begin(),
-    check: () => run.check(),
+    check: (by?: Parameters<RunInSteps['check']>[0]) => run.check(by),
     fetch: (signal?: AbortSignal) => run.fetch(signal),
     detect: (signal?: AbortSignal) => run.detect(signal),
     finish: (end?: Parameters<RunInSteps['finish']>[0]) => run.finish(end),
