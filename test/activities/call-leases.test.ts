@@ -7,7 +7,7 @@ import type { CallKey } from '#domain/responses/record/turn-key.ts';
 import { commitCall } from '#domain/responses/calls/commit-call.ts';
 import { calledServer } from '../support/called-server.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
-import { openEngine, type Engine } from '../support/engine.ts';
+import { openEngine, search, type Engine } from '../support/engine.ts';
 import { attemptCall, plannedCall } from '../support/planned-call.ts';
 import { startPostgresRelay, type PostgresRelay } from '../support/postgres-relay.ts';
 
@@ -141,4 +141,33 @@ it('a claim whose commit was not answered is recognised, and its call is made', 
   const outcome = await attempt(key, relayed).catch(() => attempt(key));
   expect({ outcome, effects }).toEqual({ outcome: { outcome: 'succeeded' }, effects: 1 });
   expect(await callOf(key)).toMatchObject({ status: 'completed', output: 'Paid.' });
+});
+
+it('a search whose claim was not answered is begun once, also where it may not be begun more often', async () => {
+  const responseId = await engine.create({
+    tools: [{ type: 'knowledge_search', collectionIds: null, maxNumResults: null, alpha: null }],
+  });
+  await (await engine.attempt(responseId)).commit({ calls: [search('tides')], reason: 'tool_calls' });
+  const key = { tenantId: engine.world.tenantId, responseId, iteration: 0, callIndex: 0 };
+  const attempts = async () => {
+    const { rows } = await engine.admin.query<{ attempts: number }>(
+      'select attempts from tool_calls where response_id = $1',
+      [responseId],
+    );
+    return rows.map((row) => row.attempts);
+  };
+  const store = { ...engine.database, database: relayed };
+  for (const before of [0, 4]) {
+    await engine.admin.query('update tool_calls set attempts = $2 where response_id = $1', [
+      responseId,
+      before,
+    ]);
+    const claimant = newClaimant();
+    eatAnswer = true;
+    await expect(claimCall(store, key, claimant)).rejects.toThrow();
+    await expect.poll(attempts).toEqual([before + 1]);
+    expect(await claimCall(store, key, claimant)).toMatchObject({ kind: 'claimed' });
+    expect(await attempts()).toEqual([before + 1]);
+  }
+  expect((await claimCall(store, key)).kind).toBe('exhausted');
 });

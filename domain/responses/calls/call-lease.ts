@@ -15,17 +15,19 @@ export const callLease = { seconds: 4, renewEveryMs: 1_300, lookEveryMs: 400 };
  */
 const looksNeeded = Math.ceil(callLease.renewEveryMs / callLease.lookEveryMs) + 1;
 
-/** One attempt at a call. It recognises its own claim by the nonce. */
+/** One attempt at a call. It recognises its own claim by the nonce; that of a search, which has none, by its count. */
 export interface Claimant {
   readonly nonce: string;
   /** How often in a row it found another attempt's lease expired. */
   looks: number;
   /** Whether a claim of it may have been written. */
   wrote: boolean;
+  /** The count of begun attempts that its claim of a search may have written; null: none. */
+  begun: number | null;
 }
 
 export function newClaimant(): Claimant {
-  return { nonce: randomUUID(), looks: 0, wrote: false };
+  return { nonce: randomUUID(), looks: 0, wrote: false, begun: null };
 }
 
 /** Whether another attempt holds the call, as far as `claimant` can know. */

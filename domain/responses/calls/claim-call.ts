@@ -62,15 +62,16 @@ export type CallClaim =
 const maxAttempts = 8;
 /**
  * How often a search is begun: each may cost its vendors again, and the model can go on without it. A claim is written
- * before each, so that an outage of the database counts for none, and a crash of the worker for one.
+ * before each and recognised if its answer was lost, so that an outage of the database counts for none, and a crash of
+ * the worker for one.
  */
 const maxSearches = 5;
 
 /**
  * Moves a planned call to `started`, committed before the tool is called. A call that was already `started` has lost
  * its worker: a search runs again a few times, since it only reads; a server's tool runs again, with the same key, only if our
- * own record of it says `repeatable`. If the answer to a claim was lost, the claimant recognises its claim by the
- * nonce: nothing was sent after it.
+ * own record of it says `repeatable`. If the answer to a claim was lost, the claimant recognises its claim:
+ * nothing was sent after it.
  * @param prepare awaited before a call is started at a server with a connection
  */
 export async function claimCall(
@@ -92,6 +93,7 @@ export async function claimCall(
       isPrepared = true;
       continue;
     }
+    const { begun } = claimant;
     const claim = decide(key, { head, call, tool, claimant }, change);
     if (claim.kind === 'held') {
       claimant.looks = isLeased(call, head.now) ? 0 : claimant.looks + 1;
@@ -101,6 +103,8 @@ export async function claimCall(
     if (change.isEmpty || (await writeChange(store.database, change)) === 'applied') {
       return claim;
     }
+    // Of an earlier write, whose answer was lost.
+    claimant.begun = begun;
   }
 }
 
@@ -118,7 +122,8 @@ function decide(key: CallKey, { head, call, tool, claimant }: Claiming, change: 
   if (isHeld(row, head.now, claimant)) {
     return { kind: 'held' };
   }
-  const isOwn = row.claimNonce === claimant.nonce;
+  const isSearch = row.serverLabel == null;
+  const isOwn = isSearch ? row.attempts === claimant.begun : row.claimNonce === claimant.nonce;
   const again = row.status === 'started' && !(isOwn && row.attempts === 1);
   if (row.serverLabel != null && again && !isOwn && !mayRepeat(tool, row)) {
     return { kind: 'unknown' };
@@ -141,10 +146,11 @@ function decide(key: CallKey, { head, call, tool, claimant }: Claiming, change: 
   if (target === null) {
     return { kind: again ? 'unknown' : 'withheld' };
   }
-  if (target.kind === 'search' && row.attempts >= maxSearches) {
+  if (isSearch && !isOwn && row.attempts >= maxSearches) {
     return { kind: 'exhausted' };
   }
   row.attempts += isOwn ? 0 : 1;
+  claimant.begun = isSearch ? row.attempts : null;
   if (row.status === 'planned') {
     row.status = 'started';
     row.startedAt = head.now;
