@@ -1,6 +1,7 @@
 import type { FastifyError } from 'fastify';
 import type { DomainError } from '#domain/foundation/kernel/errors.ts';
-import { fromIssues, type Issue } from '#domain/foundation/validation/from-issues.ts';
+import type { Issue } from '#domain/foundation/validation/explain-issue.ts';
+import { fromIssues } from '#domain/foundation/validation/from-issues.ts';
 
 export type ValidationError = Pick<FastifyError, 'validation'> & {
   validationContext?: keyof typeof placeOf;

@@ -24,7 +24,8 @@ const kinds = new Map([
   ['null', 'null'],
 ]);
 
-const maxValues = 16;
+/** Of one list that a message names. */
+export const maxValues = 16;
 const unknownField = 'is not known';
 
 /** Formats of the schema library. A pattern of our own has its form in its message. */
@@ -86,13 +87,13 @@ function wrongKind(message: string, expected: string): string {
 }
 
 function oneOf(values: readonly string[], sent: unknown): string {
-  if (values.length === 0 || values.length > maxValues) {
+  if (values.length === 0) {
     return 'is not one of the known values';
   }
   const said = typeof sent === 'string' && /^[a-z_]{1,20}$/.test(sent) ? `; ${sent} was sent` : '';
   return values.length === 1
     ? `must be ${values.join('')}${said}`
-    : `must be one of ${values.join(', ')}${said}`;
+    : `must be one of ${values.slice(0, maxValues).join(', ')}${values.length > maxValues ? ' and others' : ''}${said}`;
 }
 
 function amount(origin: unknown, limit: string): string {
