@@ -27,14 +27,15 @@ export function knownDemoKey(folder: string): string | undefined {
  * clear.
  */
 export function saveDemo(folder: string, printed: readonly string[]): Demo {
-  const seeded = printed.map(parse).find((record) => record !== undefined && 'space_id' in record);
-  const spaceId = seeded?.['space_id'];
-  const apiKey = seeded?.['api_key'] ?? knownDemoKey(folder);
+  const record = printed.map(parse).find((record) => record !== undefined && 'space_id' in record);
+  // How far its documents are is soon untrue.
+  const { documents_reading: reading, documents_unembedded: unembedded, ...seeded } = record ?? {};
+  const spaceId = seeded['space_id'];
+  const apiKey = seeded['api_key'] ?? knownDemoKey(folder);
   if (typeof spaceId !== 'string' || typeof apiKey !== 'string') {
     throw new LaunchError('Seeding the demo data printed no space and key.');
   }
   writePrivately(demoFile(folder), `${JSON.stringify({ ...seeded, api_key: apiKey })}\n`);
-  const [reading, unembedded] = [seeded?.['documents_reading'], seeded?.['documents_unembedded']];
   return {
     spaceId,
     apiKey,

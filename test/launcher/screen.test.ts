@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,6 +19,13 @@ function screenOf(documents: object): string {
     stream,
   });
 }
+
+it('what is stored of the demo outlives the reading of its documents', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'screen-'));
+  const lasting = { space_id: 's', api_key: 'ak.a.b', collection_id: 'c' };
+  saveDemo(folder, [JSON.stringify({ ...lasting, documents_reading: true, documents_unembedded: 81 })]);
+  expect(JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))).toEqual(lasting);
+});
 
 describe('the screen of a start', () => {
   it('says that documents are still being read, and how many are not embedded, and where that is followed', () => {
