@@ -422,9 +422,12 @@ describe('the start of a site', () => {
     { max_pages: 0 },
     { max_pages: 50_001 },
     { max_depth: -1 },
-    { other: 1 },
   ])('is refused: %j', (scope) => {
     expect(() => open(scope)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  });
+
+  it('has a scope whose unknown fields are refused', () => {
+    expect(() => open({ other: 1 })).toThrow(expect.objectContaining({ code: 'unknown_parameter' }));
   });
 });
 
