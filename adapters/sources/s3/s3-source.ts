@@ -16,8 +16,8 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { requestFailure } from '../shared/http-failure.ts';
-import { filterInTurns } from '../shared/loop-turns.ts';
-import { pathFilter } from '../shared/path-patterns.ts';
+import { filterInTurns } from '#domain/foundation/kernel/loop-turns.ts';
+import { fileFilter } from '../shared/path-patterns.ts';
 import { maxPages, readCursor, writeCursor } from './cursor.ts';
 import { fetchHandler } from './fetch-handler.ts';
 import { canBeRequested, decodeKey, etagOf, listedObject, nameOf, versionOf } from './listed-object.ts';
@@ -33,7 +33,7 @@ export interface S3Access {
 
 export function s3Source(scope: S3Scope, access: S3Access): Source {
   const client = createClient(scope, access);
-  const accepts = pathFilter(scope);
+  const accepts = fileFilter(scope);
   const { bucket: Bucket, prefix: Prefix } = scope;
   const isInScope = (key: string) => key.startsWith(Prefix) && accepts(nameOf(key, Prefix));
   /** By the permission that listings need. Where that is refused, too, nothing is known of the object: it stays. */

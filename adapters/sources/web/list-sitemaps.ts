@@ -1,7 +1,7 @@
 import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { discardBody } from '../shared/bounded-body.ts';
 import { statusFailure } from '../shared/http-failure.ts';
-import { LoopTurns } from '../shared/loop-turns.ts';
+import { LoopTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import { scanSitemap, type Sitemap } from './scan-sitemap.ts';
 import { nameOf, type Site } from './site.ts';
 import type { SitemapRef, SitemapState } from './sitemap-state.ts';
