@@ -43,6 +43,15 @@ export async function listSitemapPage(listing: SitemapListing, signal: AbortSign
   return { documents, gone: [], next, checkpoint: null, total: null, scope: 'everything', truncated };
 }
 
+/** Whether a page was listed, or will be before the listing is cut off. */
+export function isInListing({ state, loaded, maxPages }: SitemapListing, address: string): boolean {
+  if (state.seen.has(address) || loaded === null) {
+    return state.seen.has(address);
+  }
+  const place = loaded.pages.indexOf(address, loaded.at);
+  return place !== -1 && place - loaded.at < maxPages - state.pages;
+}
+
 async function takePages(
   listing: SitemapListing,
   current: SitemapRef & { after: string },
