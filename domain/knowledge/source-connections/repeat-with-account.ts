@@ -10,7 +10,7 @@ import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 /**
  * Ends the run of a locked connector that was refused, where an account of the space was connected to its tool server
  * since the run has begun: that account has found no connector that waits for it, and was not refused. The run counts as
- * cancelled, and another one that does what it was to do follows. @returns whether it was so
+ * cancelled, and another one follows, with the same request. @returns whether it was so
  */
 export async function repeatWithAccount(
   em: EntityManager,
