@@ -28,11 +28,12 @@ type FailedOutcome = Extract<Outcome, { is: 'failed' }>;
  * already is not fetched again, unless the page supersedes that with another state of it. Failures in a row are those of
  * the documents when the source answers otherwise. A document that it gave no answer for is tried once more at the end.
  * When the time is over before the page is, what was fetched is stored without the page's end.
+ * @param cutEnd ends the page also then; null: another step goes on with it
  */
 export async function fetchPage(
   work: FetchWork,
   page: SourcePage,
-  { end, endsAt }: { end: PageEnd; endsAt: number },
+  { end, cutEnd, endsAt }: { end: PageEnd; cutEnd: PageEnd | null; endsAt: number },
 ): Promise<SyncRun> {
   const { deps, open, signal } = work;
   const { tenantId, connector, run } = open;
@@ -159,7 +160,7 @@ export async function fetchPage(
       outcomes.push(...left.values());
     }
     await storing;
-    return await store(isWhole ? end : null);
+    return await store(isWhole ? end : cutEnd);
   } catch (reason) {
     // Whatever ends the page early: what was fetched of it is stored.
     await storing;

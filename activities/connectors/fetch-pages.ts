@@ -55,9 +55,9 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
         hasNone = !(await deps.unitOfWork.inTenant(tenantId, (em) => hasReaders(em, open.connector)));
         if (!hasNone) throw withoutReaders();
       }
-      requireEnd(run, page);
       const seen = run.recordsFetched;
       const end = endOf(page, { cursor, pages: run.pages, repeats });
+      const cutEnd = cutEndOf(run, page, end);
       const { at } = page;
       if (cursor === null && at !== undefined && page.documents.length > 0) {
         const { id: runId, pages, listing } = run;
@@ -68,7 +68,7 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
         }
       }
       try {
-        run = await fetchPage({ ...work, open: { ...open, run } }, page, { end, endsAt });
+        run = await fetchPage({ ...work, open: { ...open, run } }, page, { end, cutEnd, endsAt });
       } catch (error) {
         if (!(error instanceof PageStored)) {
           throw error;
@@ -97,12 +97,11 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
 
 /**
  * Each step lists its page once more, and stores some of it. A page that brings other documents each time would have
- * steps without an end.
+ * steps without an end: it ends with this one, and nothing that the listing lacks counts as deleted.
  */
-function requireEnd({ pageRecords }: SyncRun, { documents }: SourcePage): void {
-  if (pageRecords > otherDocuments.times * documents.length + otherDocuments.more) {
-    throw new SourceFailure('source_invalid', 'A page of the source brings other documents each time.');
-  }
+function cutEndOf({ pageRecords }: SyncRun, { documents }: SourcePage, end: PageEnd): PageEnd | null {
+  const isOther = pageRecords > otherDocuments.times * documents.length + otherDocuments.more;
+  return isOther ? { ...end, checkpoint: null, isTruncated: true } : null;
 }
 
 function withoutReaders(): SourceFailure {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { DocxNumbering } from '#adapters/knowledge/formats/docx-numbering.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { zipOf } from '../support/zip-writer.ts';
 
@@ -17,7 +18,8 @@ const numbering =
   '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride></w:num></w:numbering>';
 const styles =
   '<w:styles><w:style w:styleId="Clause"><w:name w:val="heading 1"/><w:pPr><w:numPr><w:numId w:val="7"/></w:numPr></w:pPr></w:style>' +
-  '<w:style w:styleId="Sub"><w:name w:val="Sub"/><w:basedOn w:val="Clause"/></w:style></w:styles>';
+  '<w:style w:styleId="Sub"><w:name w:val="Sub"/><w:basedOn w:val="Clause"/></w:style>' +
+  '<w:style w:styleId="Outer"><w:name w:val="Outer"/><w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="7"/></w:numPr></w:pPr></w:style></w:styles>';
 
 async function sectionsOf(...paragraphs: [properties: string, text: string][]) {
   const body = paragraphs
@@ -72,4 +74,47 @@ it('lists go on after bullets, and begin once more where they say so', async () 
 it('a former style of a changed paragraph does not count', async () => {
   const change = `<w:pPrChange><w:pPr>${style('Clause')}</w:pPr></w:pPrChange>`;
   expect(await sectionsOf([change, 'Text'])).toEqual([[null, 'Text']]);
+});
+
+it('an empty paragraph of a list takes a number and shows none', async () => {
+  expect(await sectionsOf([item(8), 'One'], [item(8), ' '], [item(8), 'Three'])).toEqual([
+    [null, '(i) One\n(iii) Three'],
+  ]);
+});
+
+it('the level of a paragraph goes before that of its style', async () => {
+  const level = '<w:numPr><w:ilvl w:val="1"/></w:numPr>';
+  expect(await sectionsOf([style('Outer'), 'One'], [`${style('Outer')}${level}`, 'Two'])).toEqual([
+    [null, '1. One\n1.1 Two'],
+  ]);
+});
+
+it.each(['10000000', 'Infinity', '-1', '1.5', 'x'])('a level %s is none', async (hostile) => {
+  const begun = performance.now();
+  const numbers = `${numbering.slice(0, -'</w:numbering>'.length)}<w:abstractNum w:abstractNumId="5"><w:lvl w:ilvl="${hostile}"><w:lvlText w:val="%1"/></w:lvl></w:abstractNum><w:num w:numId="5"><w:abstractNumId w:val="5"/></w:num></w:numbering>`;
+  expect(new DocxNumbering(numbers).next('5', Number(hostile))).toBe('');
+  expect(
+    await sectionsOf([`<w:numPr><w:ilvl w:val="${hostile}"/><w:numId w:val="8"/></w:numPr>`, 'One']),
+  ).toEqual([[null, '(i) One']]);
+  expect(performance.now() - begun).toBeLessThan(2_000);
+});
+
+it('takes time and memory that grow with the definitions alone', () => {
+  const many = (count: number, text: (at: number) => string) =>
+    Array.from({ length: count }, (_, at) => text(at)).join('');
+  const overrides = many(
+    20_000,
+    (at) => `<w:lvlOverride w:ilvl="${at % 50_000}"><w:startOverride w:val="2"/></w:lvlOverride>`,
+  );
+  const styled = many(
+    20_000,
+    (at) => `<w:lvl w:ilvl="${at}"><w:pStyle w:val="s${at}"/><w:lvlText w:val="${'x'.repeat(500)}"/></w:lvl>`,
+  );
+  const begun = performance.now();
+  const numbers = new DocxNumbering(
+    `<w:numbering><w:abstractNum w:abstractNumId="1">${styled}</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="1"/>${overrides}</w:num></w:numbering>`,
+  );
+  for (let at = 0; at < 20_000; at += 1) numbers.levelOf('1', 'unknown');
+  expect(numbers.next('1', 0)).toBe('x'.repeat(100));
+  expect(performance.now() - begun).toBeLessThan(3_000);
 });

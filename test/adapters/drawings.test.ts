@@ -46,6 +46,17 @@ describe('a workbook', () => {
     ]);
   });
 
+  it('has each text once where a shape has another form for older programs, and all that follows', async () => {
+    const alternative =
+      `<mc:AlternateContent><mc:Choice>${shape('equation')}</mc:Choice>` +
+      `<mc:Fallback>${shape('image')}${shape('of it')}</mc:Fallback></mc:AlternateContent>`;
+    const table =
+      '<xdr:graphicFrame><a:tbl><a:tr><a:tc><a:p><a:r><a:t>cell</a:t></a:r></a:p></a:tc></a:tr></a:tbl></xdr:graphicFrame>';
+    const drawing = `${shape('one')}${alternative}${shape('two')}${shape('three')}${table}`;
+    const sections = await sectionsOf(workbook(`<xdr:wsDr>${drawing}</xdr:wsDr>`));
+    expect(sections[1]?.[2]).toMatch(/^one\nequation\ntwo\nthree\ncell\nShips/);
+  });
+
   it('is read although a drawing is broken', async () => {
     const sections = await sectionsOf(workbook('<xdr:wsDr><xdr:sp>'));
     expect(sections[0]).toEqual(['Port', 'Port!A1', '7']);

@@ -69,4 +69,17 @@ describe('the text of a page', () => {
     const runs = [run('لغة', 'rtl', 200, 20), run('Python', 'ltr', 160, 40), run('من', 'rtl', 145, 14.9)];
     expect(linesOf(runs)).toEqual(['لغة Python من']);
   });
+
+  it('takes time that grows with the length of a line alone', () => {
+    const runs = Array.from({ length: 40_000 }, (_, at): TextRun => ({
+      str: 'word',
+      dir: 'ltr',
+      width: 4,
+      hasEOL: false,
+      transform: [12, 0, 0, 12, at * 10, 500],
+    }));
+    const begun = performance.now();
+    expect(linesOf(runs)).toEqual([Array<string>(40_000).fill('word').join(' ')]);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
 });

@@ -5,53 +5,68 @@ interface Level {
   format: string;
   /** `%1.%2` stands for the numbers of the outermost and the next level. */
   text: string;
-  /** Paragraphs of this style are of this level. */
-  style: string | null;
+}
+
+interface AbstractList {
+  levels: Map<number, Level>;
+  /** The level of the paragraphs of a style. */
+  byStyle: Map<string, number>;
 }
 
 interface List {
   abstract: string;
   /** Where it begins once more, by level. */
-  restarts: ReadonlyMap<number, number>;
+  restarts: Map<number, number>;
 }
 
 /** Levels of a list. */
 const maxLevels = 9;
+/** Of the text of a level, which each of its paragraphs repeats. */
+const maxText = 100;
+
+/** The level of a list that an attribute names; null: none. */
+export function listLevel(value: string): number | null {
+  return /^[0-8]$/.test(value) ? Number(value) : null;
+}
 
 /** The numbers that Word shows before paragraphs, counted in the order of the document. Bullets are left out. */
 export class DocxNumbering {
-  readonly #levels = new Map<string, Map<number, Level>>();
+  readonly #abstracts = new Map<string, AbstractList>();
   readonly #lists = new Map<string, List>();
   readonly #counters = new Map<string, number[]>();
   readonly #begun = new Set<string>();
 
   constructor(numbering: string) {
-    let [abstract, list, index]: [string, string, number] = ['', '', 0];
+    let abstract: AbstractList = { levels: new Map(), byStyle: new Map() };
+    let list: List | null = null;
+    let index: number | null = null;
     let level: Level | null = null;
     readXml(numbering, {
       open: (name, attributes) => {
         const value = () => attributes().get('val') ?? '';
-        if (name === 'abstractNum') abstract = attributes().get('abstractNumId') ?? '';
-        else if (name === 'num') list = attributes().get('numId') ?? '';
-        else if (name === 'abstractNumId') this.#lists.set(list, { abstract: value(), restarts: new Map() });
-        else if (name === 'lvlOverride' || name === 'lvl') index = Number(attributes().get('ilvl') ?? 0);
-        if (name === 'lvl' && list === '') {
-          level = { start: 1, format: 'decimal', text: '', style: null };
-          const levels = this.#levels.get(abstract) ?? new Map<number, Level>();
-          this.#levels.set(abstract, levels.set(index, level));
-        } else if (name === 'startOverride') {
-          const { abstract: of = '', restarts = new Map<number, number>() } = this.#lists.get(list) ?? {};
-          this.#lists.set(list, { abstract: of, restarts: new Map([...restarts, [index, Number(value())]]) });
-        } else if (level !== null) {
-          if (name === 'start') level.start = Number(value());
+        if (name === 'abstractNum') {
+          abstract = { levels: new Map(), byStyle: new Map() };
+          this.#abstracts.set(attributes().get('abstractNumId') ?? '', abstract);
+        } else if (name === 'num') {
+          list = { abstract: '', restarts: new Map() };
+          this.#lists.set(attributes().get('numId') ?? '', list);
+        } else if (name === 'abstractNumId' && list !== null) list.abstract = value();
+        else if (name === 'lvlOverride' || name === 'lvl') index = listLevel(attributes().get('ilvl') ?? '0');
+        if (index === null) return;
+        if (name === 'lvl' && list === null) {
+          level = { start: 1, format: 'decimal', text: '' };
+          abstract.levels.set(index, level);
+        } else if (name === 'startOverride') list?.restarts.set(index, startOf(value()));
+        else if (level !== null) {
+          if (name === 'start') level.start = startOf(value());
           else if (name === 'numFmt') level.format = value();
-          else if (name === 'lvlText') level.text = value();
-          else if (name === 'pStyle') level.style = value();
+          else if (name === 'lvlText') level.text = value().slice(0, maxText);
+          else if (name === 'pStyle') abstract.byStyle.set(value(), index);
         }
       },
       close: (name) => {
         if (name === 'lvl') level = null;
-        if (name === 'num') list = '';
+        if (name === 'num') list = null;
       },
       text: () => {},
     });
@@ -59,31 +74,35 @@ export class DocxNumbering {
 
   /** The level that a list has for paragraphs of a style; 0 where it names none. */
   levelOf(list: string, style: string): number {
-    const levels = this.#levels.get(this.#lists.get(list)?.abstract ?? '') ?? [];
-    return [...levels].find(([, level]) => level.style === style)?.[0] ?? 0;
+    return this.#abstracts.get(this.#lists.get(list)?.abstract ?? '')?.byStyle.get(style) ?? 0;
   }
 
   /** The number of the next paragraph of this list and level, such as `4.2` or `(a)`; '' for a bullet. */
   next(list: string, index: number): string {
     const { abstract, restarts } = this.#lists.get(list) ?? {};
-    const levels = this.#levels.get(abstract ?? '');
+    const levels = this.#abstracts.get(abstract ?? '')?.levels;
     const level = levels?.get(index);
     if (abstract === undefined || restarts === undefined || levels === undefined || level === undefined)
       return '';
-    const startOf = (at: number) => levels.get(at)?.start ?? 1;
+    const first = (at: number) => levels.get(at)?.start ?? 1;
     const counters = this.#counters.get(abstract) ?? [];
     const restart = this.#begun.has(`${list}/${index}`) ? undefined : restarts.get(index);
     this.#begun.add(`${list}/${index}`);
-    counters[index] = restart ?? (counters[index] === undefined ? startOf(index) : counters[index] + 1);
-    for (let outer = 0; outer < index; outer += 1) counters[outer] ??= startOf(outer);
+    counters[index] = restart ?? (counters[index] === undefined ? first(index) : counters[index] + 1);
+    for (let outer = 0; outer < index; outer += 1) counters[outer] ??= first(outer);
     counters.length = Math.min(index + 1, maxLevels);
     this.#counters.set(abstract, counters);
     if (level.format === 'bullet' || level.format === 'none') return '';
     return level.text.replace(/%([1-9])/g, (_, digit: string) => {
       const at = Number(digit) - 1;
-      return formatted(counters[at] ?? startOf(at), levels.get(at)?.format ?? 'decimal');
+      return formatted(counters[at] ?? first(at), levels.get(at)?.format ?? 'decimal');
     });
   }
+}
+
+/** Of the number of a list's first paragraph. */
+function startOf(value: string): number {
+  return /^\d{1,9}$/.test(value) ? Number(value) : 1;
 }
 
 function formatted(number: number, format: string): string {

@@ -1,3 +1,4 @@
+import { listLevel } from './docx-numbering.ts';
 import { readXml } from './xml-reader.ts';
 
 /** What a style says of its paragraphs. */
@@ -30,7 +31,7 @@ export function readDocxStyles(xml: string): ReadonlyMap<string, DocxStyle> {
         if (/^title$/i.test(value())) style.level = 1;
       } else if (name === 'outlineLvl' && Number(value()) < 9) style.level = Number(value()) + 1;
       else if (name === 'basedOn') style.basedOn = value();
-      else if (name === 'ilvl') index = Number(value());
+      else if (name === 'ilvl') index = listLevel(value());
       else if (name === 'numId') style.list = { id: value(), level: index };
     },
     close: (name) => {

@@ -23,7 +23,9 @@ export async function graphicsText(archive: Archive, part: string): Promise<stri
 export function shapesText(xml: string): { title: string | null; text: string } {
   const lines: string[] = [];
   let [title, line]: [string | null, string[]] = [null, []];
-  let [inText, inTitle, skipped, cells] = [0, false, 0, 0];
+  let [inText, inTitle, cells] = [0, false, 0];
+  /** Depth of elements that repeat another one's text, and whether the shape shows a number or a date of the slide. */
+  let [repeats, isField] = [0, false];
   const end = () => {
     const text = line.join('').trim();
     if (inTitle && text !== '') title = title === null ? text : `${title} ${text}`;
@@ -32,12 +34,13 @@ export function shapesText(xml: string): { title: string | null; text: string } 
   };
   readXml(xml, {
     open: (name, attributes) => {
-      if (name === 'Fallback') skipped += 1;
-      if (shapes.has(name)) inTitle = false;
+      if (name === 'Fallback') repeats += 1;
+      if (repeats > 0) return;
+      if (shapes.has(name)) [inTitle, isField] = [false, false];
       if (name === 'ph') {
         const type = attributes().get('type') ?? '';
         inTitle = type === 'title' || type === 'ctrTitle';
-        if (type === 'sldNum' || type === 'dt') skipped += 1;
+        isField = type === 'sldNum' || type === 'dt';
       }
       if (name === 't') inText += 1;
       if (name === 'tc') cells += 1;
@@ -45,8 +48,9 @@ export function shapesText(xml: string): { title: string | null; text: string } 
       if (name === 'tab') line.push('\t');
     },
     close: (name) => {
-      if (name === 'Fallback') skipped -= 1;
-      if (name === 'sp') skipped = 0;
+      if (name === 'Fallback') repeats -= 1;
+      else if (repeats > 0) return;
+      if (name === 'sp') isField = false;
       if (name === 't') inText -= 1;
       if (name === 'tc') {
         cells -= 1;
@@ -58,7 +62,7 @@ export function shapesText(xml: string): { title: string | null; text: string } 
       else if (name === 'p' || name === 'text') end();
     },
     text: (text) => {
-      if (inText > 0 && skipped === 0) line.push(text);
+      if (inText > 0 && repeats === 0 && !isField) line.push(text);
     },
   });
   return { title, text: lines.join('\n') };

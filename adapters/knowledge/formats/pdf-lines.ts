@@ -34,28 +34,32 @@ const maxRepeated = 500;
  */
 export function linesOf(runs: readonly TextRun[]): string[] {
   const lines: string[] = [];
-  let line = '';
+  /** Of the line, of any number: none is looked at again but the last. */
+  let parts: string[] = [];
   let before: TextRun | null = null;
+  const end = () => {
+    lines.push(parts.join(''));
+    parts = [];
+  };
   for (const run of runs) {
     if (run.str.trim() === '') {
-      line += run.str;
+      if (run.str !== '') parts.push(run.str);
     } else {
       const link = before === null ? '' : between(before, run);
-      if (link === '\n') {
-        lines.push(line);
-        line = '';
-      }
+      if (link === '\n') end();
       const text = before === null ? run.str : run.str.slice(repeated(before, run));
-      if (link === ' ' && line !== '' && !/\s$/.test(line) && !/^\s/.test(text)) line += ' ';
-      line += text;
+      const last = parts.at(-1)?.at(-1);
+      if (link === ' ' && last !== undefined && !/\s/.test(last) && !/^\s/.test(text)) parts.push(' ');
+      if (text !== '') parts.push(text);
       before = run;
     }
     if (run.hasEOL) {
-      lines.push(line);
-      [line, before] = ['', null];
+      end();
+      before = null;
     }
   }
-  return [...lines, line];
+  end();
+  return lines;
 }
 
 function between(before: TextRun, run: TextRun): '' | ' ' | '\n' {

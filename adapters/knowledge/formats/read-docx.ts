@@ -1,6 +1,6 @@
 import type { ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { Archive } from './archive.ts';
-import { DocxNumbering } from './docx-numbering.ts';
+import { DocxNumbering, listLevel } from './docx-numbering.ts';
 import { listOfStyle, readDocxStyles, type DocxStyle } from './docx-styles.ts';
 import { graphicsText } from './drawing-text.ts';
 import { addParagraphs, type Paragraph } from './headed-text.ts';
@@ -71,7 +71,9 @@ class ParagraphReader {
   #inText = 0;
   #rows = 0;
   #style = '';
-  #list: { id: string; level: number | null } | null = null;
+  /** Beside the numbers of lists. */
+  #hasText = false;
+  #list: string | null = null;
   #listLevel: number | null = null;
 
   constructor(format: Format) {
@@ -83,13 +85,13 @@ class ParagraphReader {
     else if (this.#skipping > 0) return;
     else if (name === 't') this.#inText += 1;
     else if (name === 'pPr') [this.#style, this.#list, this.#listLevel] = ['', null, null];
-    else if (name === 'ilvl') this.#listLevel = Number(attributes().get('val') ?? 0);
-    else if (name === 'numId') this.#list = { id: attributes().get('val') ?? '', level: this.#listLevel };
+    else if (name === 'ilvl') this.#listLevel = listLevel(attributes().get('val') ?? '');
+    else if (name === 'numId') this.#list = attributes().get('val') ?? '';
     else if (name === 'tr') this.#rows += 1;
     else if (name === 'pStyle') this.#enterStyle(attributes().get('val') ?? '');
     else if (name === 'outlineLvl') this.#level = (Number(attributes().get('val') ?? 9) + 1) % 10;
     else if (name === 'br' || name === 'cr') this.#text.push('\n');
-    else if (name === 'noBreakHyphen') this.#text.push('-');
+    else if (name === 'noBreakHyphen') this.#write('-');
     else if (name === 'tab' && attributes().size === 0) this.#text.push('\t');
   }
 
@@ -107,7 +109,12 @@ class ParagraphReader {
   }
 
   text(text: string): void {
-    if (this.#inText > 0 && this.#skipping === 0) this.#text.push(text);
+    if (this.#inText > 0 && this.#skipping === 0) this.#write(text);
+  }
+
+  #write(text: string): void {
+    this.#text.push(text);
+    this.#hasText ||= text.trim() !== '';
   }
 
   #enterStyle(style: string): void {
@@ -118,17 +125,20 @@ class ParagraphReader {
   /** The number of a list's paragraph is not in the text: Word counts when it shows it. */
   #addNumber(): void {
     const { styles, numbering } = this.#format;
-    const list = this.#list ?? listOfStyle(styles, this.#style);
-    if (list === null) return;
-    const level = list.level ?? this.#listLevel ?? numbering.levelOf(list.id, this.#style);
-    const number = numbering.next(list.id, level);
+    const ofStyle = listOfStyle(styles, this.#style);
+    const list = this.#list ?? ofStyle?.id;
+    if (list === undefined) return;
+    const levelOfStyle = this.#list === null ? ofStyle?.level : null;
+    const level = this.#listLevel ?? levelOfStyle ?? numbering.levelOf(list, this.#style);
+    const number = numbering.next(list, level);
     if (number !== '') this.#text.push(number, ' ');
   }
 
   #end(level: number): void {
     const text = this.#text.join('').trim();
-    if (text !== '') this.paragraphs.push({ text, level });
-    this.#text = [];
+    // An empty paragraph of a list takes a number, and is none of the text.
+    if (text !== '' && this.#hasText) this.paragraphs.push({ text, level });
+    [this.#text, this.#hasText] = [[], false];
     this.#level = 0;
   }
 }

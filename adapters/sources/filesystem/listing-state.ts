@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LoopTurns } from '../shared/loop-turns.ts';
+import { LoopTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import { parseState } from '../shared/stored-text.ts';
 import { walkFolder, type Visited, type Walk } from './walk-folder.ts';
 

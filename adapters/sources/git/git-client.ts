@@ -3,7 +3,7 @@ import { followRedirects } from '../shared/follow-redirects.ts';
 import { statusFailure } from '../shared/http-failure.ts';
 import { discardBody } from '../shared/bounded-body.ts';
 import { withoutSlashes } from '../shared/web-url.ts';
-import { lineText, pktRequest, readPktLines, refusal } from './pkt-line.ts';
+import { lineText, ObjectMissing, pktRequest, readPktLines, refusal } from './pkt-line.ts';
 
 export interface ObjectFormat {
   name: 'sha1' | 'sha256';
@@ -63,6 +63,17 @@ export class GitClient {
       ['ofs-delta', `want ${commit}`, 'deepen 1', ...(filters ? ['filter blob:none'] : [])],
       signal,
     );
+  }
+
+  /** Whether the server has a commit; no more of it is read than that takes. */
+  async has(commit: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      for await (const _ of this.treePack(commit, signal)) break;
+      return true;
+    } catch (error) {
+      if (error instanceof ObjectMissing) return false;
+      throw error;
+    }
   }
 
   /** A pack with these files and nothing else. */

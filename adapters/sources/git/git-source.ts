@@ -59,9 +59,7 @@ export class GitSource implements Source {
     return asSourceFailures(signal, async () => {
       if (cursor !== null) {
         return this.#page(parsePosition(cursor), signal).catch((error: unknown) => {
-          throw error instanceof ObjectMissing
-            ? new SourceFailure('cursor_expired', 'The commit of the listing is gone from the repository.')
-            : error;
+          throw error instanceof ObjectMissing ? commitGone() : error;
         });
       }
       const to = await this.#head(signal);
@@ -84,9 +82,18 @@ export class GitSource implements Source {
   }
 
   fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    // Also where the commit is gone, or a server behind the same address lacks it: another state of the file would count
-    // as the listed one. The document fails, and the next run lists it again.
-    return asSourceFailures(signal, () => this.#read({ ref, version, maxBytes }, signal));
+    return asSourceFailures(signal, async () => {
+      try {
+        return await this.#read({ ref, version, maxBytes }, signal);
+      } catch (error) {
+        // Another state of the file would count as the listed one: the whole listing begins again with the new head.
+        const isGone =
+          error instanceof ObjectMissing &&
+          this.#commit !== null &&
+          !(await this.#client.has(this.#commit, signal));
+        throw isGone ? commitGone() : error;
+      }
+    });
   }
 
   /** In one pack. Where less than half of the files fit into its bounds, they are large: each is read by itself. */
@@ -189,6 +196,10 @@ export class GitSource implements Source {
     files.catch(() => this.#lists.delete(commit));
     return files;
   }
+}
+
+function commitGone(): SourceFailure {
+  return new SourceFailure('cursor_expired', 'The commit of the listing is gone from the repository.');
 }
 
 /** After a force push the commit may be gone; or it lacked the folder. A whole listing says what was deleted. */

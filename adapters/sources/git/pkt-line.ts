@@ -59,10 +59,10 @@ export function lineText(line: Uint8Array): string {
   return text;
 }
 
-/** The server has no such object, for instance after a force push. */
+/** The server has no such object, for instance after a force push, or where a server behind its address lags behind. */
 export class ObjectMissing extends SourceFailure {
   constructor() {
-    super('source_invalid', 'The repository no longer has an object that its branch named.');
+    super('source_unreachable', 'The repository no longer has an object that its branch named.');
     this.name = 'ObjectMissing';
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
-import { setImmediate } from 'node:timers/promises';
 import { inflate } from 'node:zlib';
+import { LoopTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { ObjectFormat } from './git-client.ts';
 import {
@@ -61,10 +61,11 @@ function blobEntry(pack: Buffer, format: ObjectFormat): PackEntry {
 }
 
 async function idOf(content: Buffer, format: ObjectFormat): Promise<string> {
+  const turns = new LoopTurns();
   const hash = createHash(format.name).update(`blob ${content.byteLength}\0`);
   for (let at = 0; at < content.byteLength; at += hashPart) {
     hash.update(content.subarray(at, at + hashPart));
-    await setImmediate();
+    await turns.pass();
   }
   return hash.digest('hex');
 }

@@ -1,4 +1,4 @@
-import { pathFilter, type PathPatterns } from '../shared/path-patterns.ts';
+import { fileFilter, type PathPatterns } from '../shared/path-patterns.ts';
 import { packFileList, type FileListData } from './file-list.ts';
 import type { ObjectFormat } from './git-client.ts';
 import { readPack } from './read-pack.ts';
@@ -27,7 +27,7 @@ export default function listFiles(task: TreeTask): FileListData | { failed: Tree
     objects,
     idBytes: format.idBytes,
     limits,
-    fits: pathFilter(patterns),
+    fits: fileFilter(patterns),
   });
   return 'failed' in walked ? walked : packFileList(walked.files, format.idBytes);
 }

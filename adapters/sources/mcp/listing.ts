@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
-import { filterInTurns } from '../shared/loop-turns.ts';
+import { filterInTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import { parseState } from '../shared/stored-text.ts';
 
 export const pageSize = 100;

@@ -128,10 +128,12 @@ class McpSource implements Source {
       return false;
     }
     try {
-      const { kind } = await this.fetch({ ref, version: null, mediaType: null, maxBytes: 1_024 }, signal);
-      return kind !== 'gone';
+      const input = { ref, version: null, mediaType: null, maxBytes: 1_024 };
+      const fetched = await this.fetch(input, signal);
+      // Asked only after a whole listing without it: what is refused then is not there.
+      const isRefused = fetched.kind === 'skipped' && fetched.code === 'forbidden_by_source';
+      return fetched.kind !== 'gone' && !isRefused;
     } catch (error) {
-      // Asked only after a whole listing without it.
       if (isRefusedResource(error)) {
         return false;
       }

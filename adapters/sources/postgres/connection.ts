@@ -6,7 +6,7 @@ import type { SourceAccess } from '../provider.ts';
 import { dialServer } from '../shared/dial-server.ts';
 import { oneAtATime } from '../shared/one-at-a-time.ts';
 import { bareHost } from '../shared/server-address.ts';
-import { postgresFailure } from './postgres-failure.ts';
+import { isUnreadable, otherType, postgresFailure } from './postgres-failure.ts';
 import type { PostgresScope } from './scope.ts';
 import type { Row, Statement } from './statements.ts';
 
@@ -47,9 +47,10 @@ export function createConnection(scope: PostgresScope, access: PostgresAccess): 
           session.client ??= await connectClient(scope, access, session);
           return await read(session.client, statement);
         } catch (error) {
+          const isOfValues = await refusesValues(session.client, statement, error);
           end();
           signal.throwIfAborted();
-          throw postgresFailure(session.failure ?? error, signal, statement.values);
+          throw isOfValues ? otherType(error) : postgresFailure(session.failure ?? error, signal);
         } finally {
           signal.removeEventListener('abort', end);
         }
@@ -130,7 +131,19 @@ function count(session: Session, bytes: number): void {
   }
 }
 
-async function read(client: Client, { text, values }: Statement): Promise<Row[]> {
+/** Whether an error is about the values of a statement, and not about the rows that it reads. */
+async function refusesValues(client: Client | null, { cast }: Statement, error: unknown): Promise<boolean> {
+  if (client === null || cast === null || !isUnreadable(error)) return false;
+  try {
+    await client.query('rollback');
+    await read(client, cast);
+    return false;
+  } catch (reason) {
+    return isUnreadable(reason);
+  }
+}
+
+async function read(client: Client, { text, values }: Pick<Statement, 'text' | 'values'>): Promise<Row[]> {
   await client.query(`begin transaction isolation level repeatable read read only;
     set local statement_timeout = ${statementMs}; set local lock_timeout = ${lockMs};
     set local search_path = pg_catalog; set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'`);

@@ -22,25 +22,24 @@ const byState = new Map<string, [SourceFailureCode, string]>([
 /** The type of a column does not read a value, or has a smaller range. */
 const unreadable = new Set(['22P02', '22003', '22007', '22008']);
 
-/**
- * Any error of the client as a `SourceFailure`; an abort of the caller's own signal is passed on as it is.
- * @param values of the statement: keys and states that were stored
- */
-export function postgresFailure(
-  error: unknown,
-  signal: AbortSignal,
-  values: readonly string[] = [],
-): unknown {
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof DatabaseError && unreadable.has(error.code ?? '');
+}
+
+/** A key or a state that was stored is none of its column's type. */
+export function otherType(cause: unknown): SourceFailure {
+  return new SourceFailure('cursor_expired', 'A column of the scope has another type than before.', {
+    cause,
+  });
+}
+
+/** Any error of the client as a `SourceFailure`; an abort of the caller's own signal is passed on as it is. */
+export function postgresFailure(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof SourceFailure || signal.aborted) {
     return error;
   }
   if (error instanceof DatabaseError) {
     const state = error.code ?? '';
-    if (values.length > 0 && unreadable.has(state)) {
-      return new SourceFailure('cursor_expired', 'A column of the scope has another type than before.', {
-        cause: error,
-      });
-    }
     const [code, message] = byState.get(state) ??
       byState.get(state.slice(0, 2)) ?? ['source_unreachable', 'The database answers with an error.'];
     return new SourceFailure(code, message, { cause: error });

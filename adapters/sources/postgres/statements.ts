@@ -28,6 +28,19 @@ export interface Row {
 export interface Statement {
   text: string;
   values: string[];
+  /** Whether the columns' types hold the values; it reads no row. Null: no value is compared with a column. */
+  cast: Pick<Statement, 'text' | 'values'> | null;
+}
+
+/** `columns` are those with which the first of the values are compared. */
+function statement(
+  scope: PostgresScope,
+  { text, values, columns }: { text: string; values: string[]; columns: readonly string[] },
+): Statement {
+  // By the type of the table's rows: the query of a view is not evaluated, whose rows may have errors of their own.
+  const casts = columns.map((column, at) => `(null::${tableOf(scope)}).${id(column)} = $${at + 1}`);
+  const cast = { text: `select ${casts.join(', ')}`, values: values.slice(0, columns.length) };
+  return { text, values, cast: columns.length === 0 ? null : cast };
 }
 
 /**
@@ -44,36 +57,41 @@ export function pageStatement(
   { after, since }: { after: string | null; since: string | null },
 ): Statement {
   const values: string[] = [];
-  const parameter = (value: string) => `$${values.push(value)}`;
-  const beyond = after === null ? '' : `and ${id(scope.key)} > ${parameter(after)}`;
+  const columns: string[] = [];
+  const parameter = (value: string, column: string) => {
+    columns.push(column);
+    return `$${values.push(value)}`;
+  };
+  const beyond = after === null ? '' : `and ${id(scope.key)} > ${parameter(after, scope.key)}`;
   const rows = `select ${ownColumns(scope)} from ${tableOf(scope)}
     where ${id(scope.key)} is not null ${beyond} order by ${id(scope.key)} limit ${pageRowsOf(scope, since)}`;
   // A row without a state may have changed since.
-  const isNewer = () => `coalesce(s > ${parameter(since ?? '')}, true)`;
-  const isNew = since === null ? 'true' : scope.updated_at === null ? 'false' : isNewer();
+  const isNewer = (column: string) => `coalesce(s > ${parameter(since ?? '', column)}, true)`;
+  const isNew = since === null ? 'true' : scope.updated_at === null ? 'false' : isNewer(scope.updated_at);
   const judged = `select *, (b <= ${inlineRowBytes} and ${isNew}) as wanted from (${rows}) rows`;
   const before =
     'sum(case when wanted then b else 0 end) over (order by k rows between unbounded preceding and 1 preceding)';
   const text = `select ${shownColumns(scope, `(wanted and coalesce(before, 0) + b <= ${inlinePageBytes})`)}
     from (select *, ${before} as before from (${judged}) judged) sized order by k`;
-  return { text, values };
+  return statement(scope, { text, values, columns });
 }
 
 export function rowStatement(scope: PostgresScope, key: string, maxBytes: number): Statement {
   const text = `select ${shownColumns(scope, '(b <= $2::bigint)')}
     from (select ${ownColumns(scope)} from ${tableOf(scope)} where ${id(scope.key)} = $1 limit 1) rows`;
-  return { text, values: [key, String(maxBytes)] };
+  return statement(scope, { text, values: [key, String(maxBytes)], columns: [scope.key] });
 }
 
 export function existsStatement(scope: PostgresScope, key: string): Statement {
-  return { text: `select '' from ${tableOf(scope)} where ${id(scope.key)} = $1 limit 1`, values: [key] };
+  const text = `select '' from ${tableOf(scope)} where ${id(scope.key)} = $1 limit 1`;
+  return statement(scope, { text, values: [key], columns: [scope.key] });
 }
 
 /** The newest state, as text that the column's type reads again. */
 export function newestStatement(scope: PostgresScope): Statement | null {
-  return scope.updated_at === null
-    ? null
-    : { text: `select max(${id(scope.updated_at)})::text as newest from ${tableOf(scope)}`, values: [] };
+  const { updated_at: column } = scope;
+  const text = `select max(${id(column ?? '')})::text as newest from ${tableOf(scope)}`;
+  return column === null ? null : statement(scope, { text, values: [], columns: [] });
 }
 
 const tableOf = ({ schema, table }: PostgresScope): string => `${id(schema)}.${id(table)}`;

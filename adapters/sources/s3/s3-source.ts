@@ -16,8 +16,8 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { requestFailure } from '../shared/http-failure.ts';
-import { filterInTurns } from '../shared/loop-turns.ts';
-import { pathFilter } from '../shared/path-patterns.ts';
+import { filterInTurns } from '#domain/foundation/kernel/loop-turns.ts';
+import { fileFilter } from '../shared/path-patterns.ts';
 import { maxPages, readCursor, writeCursor } from './cursor.ts';
 import { fetchHandler } from './fetch-handler.ts';
 import { canBeRequested, decodeKey, etagOf, listedObject, nameOf, versionOf } from './listed-object.ts';
@@ -33,9 +33,18 @@ export interface S3Access {
 
 export function s3Source(scope: S3Scope, access: S3Access): Source {
   const client = createClient(scope, access);
-  const accepts = pathFilter(scope);
+  const accepts = fileFilter(scope);
   const { bucket: Bucket, prefix: Prefix } = scope;
   const isInScope = (key: string) => key.startsWith(Prefix) && accepts(nameOf(key, Prefix));
+  /** By the permission that listings need. Where that is refused, too, nothing is known of the object: it stays. */
+  const isListed = async (key: string, abortSignal: AbortSignal): Promise<boolean> => {
+    const listing = new ListObjectsV2Command({ Bucket, Prefix: key, MaxKeys: 1, EncodingType: 'url' });
+    try {
+      return keysOf(await client.send(listing, { abortSignal })).some((found) => found.key === key);
+    } catch (error) {
+      return serviceAnswer(error)?.status === 403 || failed(abortSignal)(error);
+    }
+  };
   return {
     check: async (abortSignal) => {
       const listing = new ListObjectsV2Command({ Bucket, Prefix, MaxKeys: 1 });
@@ -111,9 +120,9 @@ export function s3Source(scope: S3Scope, access: S3Access): Source {
         return true;
       } catch (error) {
         const answer = serviceAnswer(error);
-        // What may not be read is not known to be deleted; without a body the answer does not say whether it is the key.
+        // Also for a key that may not read the object, or is not to know that there is none.
         if (answer?.status === 403) {
-          return true;
+          return isListed(ref, abortSignal);
         }
         return isGone(answer) ? false : failed(abortSignal)(error);
       }
@@ -154,18 +163,22 @@ function createClient(scope: S3Scope, { fetch, credential }: S3Access): S3Client
 }
 
 function documentsOf(answer: ListObjectsV2CommandOutput, scope: S3Scope) {
+  const keys = keysOf(answer);
+  if (keys.length > pageKeys) {
+    throw new SourceFailure('source_invalid', 'The source lists more keys in a page than were requested.');
+  }
+  return keys
+    .map(({ object, key }) => listedObject(object, key, scope))
+    .filter((document) => document !== null);
+}
+
+function keysOf(answer: ListObjectsV2CommandOutput) {
   // A page of another server, such as one for signing in, must not look like an empty bucket.
   if (answer.IsTruncated === undefined) {
     throw new SourceFailure('source_invalid', 'An answer of the source is not the one of an S3 service.');
   }
-  const objects = answer.Contents ?? [];
-  if (objects.length > pageKeys) {
-    throw new SourceFailure('source_invalid', 'The source lists more keys in a page than were requested.');
-  }
   const encoded = answer.EncodingType === 'url';
-  return objects
-    .map((object) => listedObject(object, decodeKey(object.Key ?? '', encoded), scope))
-    .filter((document) => document !== null);
+  return (answer.Contents ?? []).map((object) => ({ object, key: decodeKey(object.Key ?? '', encoded) }));
 }
 
 /** In a bucket with versions a deleted object has a marker as its last version; some servers answer it with 405. */

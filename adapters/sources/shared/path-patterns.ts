@@ -12,11 +12,11 @@ export interface PathPatterns {
 }
 
 /**
- * Whether a path is of interest. In a pattern `*` and `?` stand for characters of one name, `**` for any folders; one
+ * Whether a file is of interest, by its path. In a pattern `*` and `?` stand for characters of one name, `**` for any folders; one
  * without a slash is compared with the name alone, and one ending with a slash stands for everything below it.
  * Case counts. Time grows with the length of the path, for any patterns.
  */
-export function pathFilter({ include, exclude }: PathPatterns): (path: string) => boolean {
+export function fileFilter({ include, exclude }: PathPatterns): (path: string) => boolean {
   const [isIncluded, isExcluded] = [
     pathMatcher(include.map(segmentsOf)),
     pathMatcher(exclude.map(segmentsOf)),

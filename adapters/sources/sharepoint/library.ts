@@ -1,6 +1,6 @@
 import { SourceFailure, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
 import { concernOthers } from './changed-folders.ts';
-import { LoopTurns } from '../shared/loop-turns.ts';
+import { LoopTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import { isDocument, refOf, toDocument } from './document.ts';
 import { Folders } from './folders.ts';
 import type { GraphClient } from './graph-client.ts';

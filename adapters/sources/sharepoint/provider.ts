@@ -8,7 +8,7 @@ import {
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
 import { nextPlace, placeOf, type PagePlace } from '../shared/page-place.ts';
-import { pathFilter } from '../shared/path-patterns.ts';
+import { fileFilter } from '../shared/path-patterns.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { sharepointConnection } from './connection.ts';
 import { parseRef, versionOf } from './document.ts';
@@ -156,7 +156,7 @@ class SharepointSource implements Source {
 
   async #libraries(signal: AbortSignal): Promise<readonly Library[]> {
     if (this.#found === null) {
-      const accepts = pathFilter(this.#scope);
+      const accepts = fileFilter(this.#scope);
       const drives = await findLibraries(this.#client, this.#scope, signal);
       this.#found = drives.map((drive) => new Library(this.#client, drive, accepts));
     }

@@ -3,7 +3,7 @@ import { discardBody } from '../shared/bounded-body.ts';
 import { requestFailure, statusFailure } from '../shared/http-failure.ts';
 import type { Frontier } from './frontier.ts';
 import { mediaTypeOf, versionOf } from '../shared/http-version.ts';
-import { filterInTurns } from '../shared/loop-turns.ts';
+import { filterInTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import { readPage } from './read-page.ts';
 import { nameOf, type Site } from './site.ts';
 import type { Visit } from './visit.ts';

@@ -1,7 +1,7 @@
 import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { discardBody } from '../shared/bounded-body.ts';
 import { statusFailure } from '../shared/http-failure.ts';
-import { LoopTurns } from '../shared/loop-turns.ts';
+import { LoopTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import { scanSitemap, type Sitemap } from './scan-sitemap.ts';
 import { nameOf, type Site } from './site.ts';
 import type { SitemapRef, SitemapState } from './sitemap-state.ts';
@@ -41,6 +41,15 @@ export async function listSitemapPage(listing: SitemapListing, signal: AbortSign
   const next = state.isEnd ? null : state.encode();
   const { truncated } = state;
   return { documents, gone: [], next, checkpoint: null, total: null, scope: 'everything', truncated };
+}
+
+/** Whether a page was listed, or will be before the listing is cut off. */
+export function isInListing({ state, loaded, maxPages }: SitemapListing, address: string): boolean {
+  if (state.seen.has(address) || loaded === null) {
+    return state.seen.has(address);
+  }
+  const place = loaded.pages.indexOf(address, loaded.at);
+  return place !== -1 && place - loaded.at < maxPages - state.pages;
 }
 
 async function takePages(

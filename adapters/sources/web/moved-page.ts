@@ -14,7 +14,8 @@ export function movedPage(
   { response, address, moved, detoured }: Answer,
   { site, isListed }: { site: Site; isListed: (address: string) => boolean },
 ): Fetched | null {
-  if (address === ref || !response.ok) {
+  // Also where the content is that of the version which the request names.
+  if (address === ref || !(response.ok || response.status === 304)) {
     return null;
   }
   if (detoured || !site.accepts(address)) {

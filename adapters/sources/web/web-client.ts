@@ -4,6 +4,7 @@ import { discardBody, readBeginning } from '../shared/bounded-body.ts';
 import { followRedirects } from '../shared/follow-redirects.ts';
 import { statusFailure } from '../shared/http-failure.ts';
 import { userAgent } from '../shared/user-agent.ts';
+import { isOwnRedirect } from './own-redirect.ts';
 import { maxRobotsBytes, parseRobots, type Robots } from './robots.ts';
 import type { Site } from './site.ts';
 
@@ -17,7 +18,7 @@ export type WebAnswer =
       address: string;
       /** The page was moved for good. */
       moved: boolean;
-      /** A redirect for the time being was on the way. */
+      /** A redirect for the time being was on the way, to what may be another page. */
       detoured: boolean;
     }
   /** To another page of the site, or, as null, to another site. */
@@ -76,7 +77,7 @@ export class WebClient {
         return answer;
       }
       moved ||= answer.permanent;
-      detoured ||= !answer.permanent;
+      detoured ||= !answer.permanent && !(this.#site.accepts(answer.to) && isOwnRedirect(at, answer.to));
       at = answer.to;
     }
     throw new SourceFailure('source_invalid', `The site redirects more than ${maxRedirects} times.`);

@@ -11,7 +11,13 @@ import { discardBody, readBody } from '../shared/bounded-body.ts';
 import { asSourceFailures, statusFailure } from '../shared/http-failure.ts';
 import { crawlPage } from './crawl-page.ts';
 import { Frontier } from './frontier.ts';
-import { listSitemapPage, loadSitemap, sitemapsOf, type SitemapListing } from './list-sitemaps.ts';
+import {
+  isInListing,
+  listSitemapPage,
+  loadSitemap,
+  sitemapsOf,
+  type SitemapListing,
+} from './list-sitemaps.ts';
 import { conditionOf, mediaTypeOf, versionOf } from '../shared/http-version.ts';
 import { movedPage } from './moved-page.ts';
 import { readPage } from './read-page.ts';
@@ -127,7 +133,12 @@ export class WebSource implements Source {
       if (answer?.kind !== 'answer') {
         return answer?.kind === 'redirect' && !answer.permanent;
       }
-      const { response, moved } = answer;
+      const { response, moved, detoured, address: at } = answer;
+      if (response.ok && detoured && at !== address) {
+        // As for `fetch`: what answers is often a page for signing in.
+        await discardBody(response);
+        return true;
+      }
       if (response.ok && !moved && this.#scope.mode === 'crawl') {
         const { canonical } = await readPage(response, answer.address, this.#site);
         return canonical === null || !(await this.#hasPage(canonical, answer.address, signal));
@@ -158,8 +169,7 @@ export class WebSource implements Source {
     const listed = this.#listed;
     return listed instanceof Frontier
       ? listed.isListed(address)
-      : listed !== null &&
-          (listed.state.seen.has(address) || listed.loaded?.pages.includes(address) === true);
+      : listed !== null && isInListing(listed, address);
   }
 
   async #begin(cursor: string | null, signal: AbortSignal): Promise<Frontier | SitemapListing> {

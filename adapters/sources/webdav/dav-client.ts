@@ -2,6 +2,7 @@ import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { followRedirects, type Followed } from '../shared/follow-redirects.ts';
 import { statusFailure } from '../shared/http-failure.ts';
 import { discardBody, readBody } from '../shared/bounded-body.ts';
+import { minAgeMs } from '../shared/http-version.ts';
 import { withoutSlashes } from '../shared/web-url.ts';
 import { decodeHref, encodePath, type DavPath } from './hrefs.ts';
 import type { DavResponse } from './multistatus.ts';
@@ -9,6 +10,8 @@ import { readAnswer } from './read-answer.ts';
 
 /** Of one list of files. */
 const maxAnswerBytes = 16 * 1_048_576;
+/** By which the clocks of a server and of this machine may differ. */
+const otherClockMs = 3_600_000;
 const names = ['resourcetype', 'getcontentlength', 'getlastmodified', 'getetag', 'getcontenttype'];
 const question = `<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:"><prop>${names.map((name) => `<${name}/>`).join('')}</prop></propfind>`;
 
@@ -16,8 +19,10 @@ export interface Found {
   /** The path of the resource that was asked for, after redirects. */
   path: DavPath;
   responses: DavResponse[];
-  /** When the server was asked, in milliseconds of its clock; NaN where it does not say. */
+  /** When the server was asked, in milliseconds of its clock, or of this one where it does not say. */
   askedAt: number;
+  /** A time of change this close to that may stand for two contents. */
+  marginMs: number;
 }
 
 /** A client of WebDAV that only reads. */
@@ -59,7 +64,7 @@ export class DavClient {
   }
 
   async #find(address: string, depth: 0 | 1, signal: AbortSignal): Promise<Found | null> {
-    const begun = performance.now();
+    const [begun, begunAt] = [performance.now(), Date.now()];
     const { response, url } = await followRedirects(
       this.#fetch,
       address,
@@ -87,7 +92,10 @@ export class DavClient {
       throw new SourceFailure('source_invalid', 'The list of one folder exceeds 16 MiB.');
     }
     const responses = await readAnswer(xml, this.#tenantId, signal);
-    const askedAt = Date.parse(response.headers.get('date') ?? '') - elapsedMs;
-    return { path: decodeHref(new URL(url).pathname), responses, askedAt };
+    const path = decodeHref(new URL(url).pathname);
+    const answeredAt = Date.parse(response.headers.get('date') ?? '');
+    return Number.isNaN(answeredAt)
+      ? { path, responses, askedAt: begunAt, marginMs: otherClockMs }
+      : { path, responses, askedAt: answeredAt - elapsedMs, marginMs: minAgeMs };
   }
 }

@@ -1,5 +1,4 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
-import { minAgeMs } from '../shared/http-version.ts';
 import type { Found } from './dav-client.ts';
 import { childName, decodeHref, isSame } from './hrefs.ts';
 import type { DavResponse } from './multistatus.ts';
@@ -21,7 +20,7 @@ export interface FolderListing {
  * Null: the resource is no folder.
  * @throws SourceFailure where the answer is about another resource
  */
-export function listingOf({ path, responses, askedAt }: Found): FolderListing | null {
+export function listingOf({ path, responses, ...asked }: Found): FolderListing | null {
   const files = new Map<string, DavFile>();
   const folders = new Set<string>();
   let self: DavResponse | null = null;
@@ -32,7 +31,7 @@ export function listingOf({ path, responses, askedAt }: Found): FolderListing | 
       if (isSame(path, resource)) self ??= response;
     } else if (response.status < 300) {
       if (response.isFolder) folders.add(name);
-      else files.set(name, fileOf(name, response, askedAt));
+      else files.set(name, fileOf(name, response, asked));
     }
   }
   if (self === null) {
@@ -51,10 +50,12 @@ export function listingOf({ path, responses, askedAt }: Found): FolderListing | 
   };
 }
 
-function fileOf(name: string, { etag, modified, length, mediaType }: DavResponse, askedAt: number): DavFile {
+type Asked = Pick<Found, 'askedAt' | 'marginMs'>;
+
+function fileOf(name: string, { etag, modified, length, mediaType }: DavResponse, asked: Asked): DavFile {
   return {
     name,
-    version: versionOf({ etag, modified, length }, askedAt),
+    version: versionOf({ etag, modified, length }, asked),
     byteSize: /^\d{1,15}$/.test(length) ? Number(length) : null,
     mediaType: mediaType === '' ? null : mediaType.slice(0, 200),
   };
@@ -64,16 +65,17 @@ const maxVersionLength = 300;
 
 /**
  * A weak ETag is as good as a strong one: a server may give one right after the other for the same content. A time of
- * change is in whole seconds, and counts where no further change can get the same one.
- * @param askedAt of `Found`
+ * change is in whole seconds, and counts where no further change can get the same one; in another form than that of HTTP
+ * it is compared as it is.
  */
 function versionOf(
   { etag, modified, length }: Pick<DavResponse, 'etag' | 'modified' | 'length'>,
-  askedAt: number,
+  { askedAt, marginMs }: Asked,
 ): string | null {
   const strong = etag.replace(/^W\//, '');
-  const isSettled = askedAt - Date.parse(modified) >= minAgeMs;
-  const version = strong === '' ? (isSettled ? `modified ${modified} ${length}` : '') : `etag ${strong}`;
+  const isRecent = Math.abs(askedAt - Date.parse(modified)) < marginMs;
+  const ofTime = modified === '' || isRecent ? '' : `modified ${modified} ${length}`;
+  const version = strong === '' ? ofTime : `etag ${strong}`;
   return version === '' || version.length > maxVersionLength ? null : version;
 }
 

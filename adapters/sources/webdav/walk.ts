@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
-import { LoopTurns } from '../shared/loop-turns.ts';
+import { LoopTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import { indexAfter, type DavFile, type FolderListing } from './folder-listing.ts';
 
 /**

@@ -8,7 +8,7 @@ import {
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { asSourceFailures, Forbidden, statusFailure } from '../shared/http-failure.ts';
-import { folderFilter, pathFilter } from '../shared/path-patterns.ts';
+import { folderFilter, fileFilter } from '../shared/path-patterns.ts';
 import { discardBody, readBody } from '../shared/bounded-body.ts';
 import type { DavClient } from './dav-client.ts';
 import { etagOf, listingOf, type FolderListing } from './folder-listing.ts';
@@ -32,7 +32,7 @@ export class WebdavSource implements Source {
   constructor(client: DavClient, scope: WebdavScope) {
     this.#client = client;
     this.#root = scope.path;
-    this.#lists = pathFilter(scope);
+    this.#lists = fileFilter(scope);
     this.#enters = folderFilter(scope);
   }
 

@@ -12,16 +12,17 @@ const maxDamaged = 0.05;
  * @returns null for content that is not text
  */
 export function detectEncoding(content: Uint8Array): string | null {
-  const bytes = sampleOf(content);
-  const marked = markOf(bytes) ?? wideEncoding(bytes);
+  const beginning = content.subarray(0, sampleBytes);
+  const marked = markOf(beginning) ?? wideEncoding(beginning);
   if (marked !== null) {
     return marked;
   }
-  if (hasControls(bytes)) {
-    return bytes.includes(0) || !isIso2022(bytes) ? null : 'iso-2022-jp';
+  if (hasControls(beginning)) {
+    return beginning.includes(0) || !isIso2022(beginning) ? null : 'iso-2022-jp';
   }
+  const bytes = lettersOf(content);
   if (decodes(bytes, 'utf-8')) {
-    return isIso2022(bytes) ? 'iso-2022-jp' : 'utf-8';
+    return isIso2022(beginning) ? 'iso-2022-jp' : 'utf-8';
   }
   if (isDamagedUtf8(bytes)) {
     return 'utf-8';
@@ -31,13 +32,18 @@ export function detectEncoding(content: Uint8Array): string | null {
   return isCertainlyLatin ? encoding : (eastAsian(bytes) ?? encoding);
 }
 
-/** The beginning, or where the first letters beyond ASCII come later, the text from them on. */
-function sampleOf(content: Uint8Array): Uint8Array {
+/**
+ * What the older encodings differ in: the beginning, or where the first letters beyond ASCII come later, the text from
+ * them on.
+ */
+function lettersOf(content: Uint8Array): Uint8Array {
   let first = 0;
   while (first < content.length && (content[first] ?? 0) < 0x80) first += 1;
-  return first < sampleBytes || first === content.length
-    ? content.subarray(0, sampleBytes)
-    : content.subarray(first, first + sampleBytes);
+  if (first < sampleBytes || first === content.length) {
+    return content.subarray(0, sampleBytes);
+  }
+  const from = first - (first % 2);
+  return content.subarray(from, from + sampleBytes);
 }
 
 function markOf([a, b, c]: Uint8Array): string | null {

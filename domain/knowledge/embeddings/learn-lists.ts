@@ -1,8 +1,5 @@
-import { setImmediate as othersTurn } from 'node:timers/promises';
+import { LoopTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import { unit, VectorLists } from './vector-lists.ts';
-
-/** Vectors that are compared with all centroids before others get their turn: a few milliseconds of work. */
-export const stride = 16;
 
 /** Further rounds move few vectors to other lists. */
 const maxRounds = 6;
@@ -18,17 +15,15 @@ export interface Learning {
 
 /** Spherical k-means over a sample. Its first centroids are the first of the sample: the same sample gives the same lists. */
 export async function learnLists({ sample, lists, signal, isOver }: Learning): Promise<VectorLists> {
+  const turns = new LoopTurns();
   const dims = sample[0]?.length ?? 0;
   const count = Math.min(lists, sample.length);
   let learned = new VectorLists(Float32Array.from(sample.slice(0, count).flatMap((one) => [...one])), dims);
   for (let round = 0; round < maxRounds && (round === 0 || !isOver()); round += 1) {
     const sums = Array.from({ length: count }, () => new Float32Array(dims));
     const members = new Uint32Array(count);
-    for (const [index, vector] of sample.entries()) {
-      if (index % stride === 0) {
-        await othersTurn();
-        signal.throwIfAborted();
-      }
+    for (const vector of sample) {
+      await turns.pass(signal);
       const list = learned.listOf(vector) - 1;
       members[list] = (members[list] ?? 0) + 1;
       sums[list]?.forEach((sum, at, all) => {

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { setImmediate as othersTurn } from 'node:timers/promises';
+import { LoopTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import type { InTransaction } from './embed-document.ts';
-import { learnLists, stride } from './learn-lists.ts';
+import { learnLists } from './learn-lists.ts';
 import type { LiveGeneration } from './live-generations.ts';
 import { bytesToFloats, dequantise } from './quantise.ts';
 import { readLists, unit, type VectorLists } from './vector-lists.ts';
@@ -135,12 +135,10 @@ async function assign(
   batch: Unlisted[],
   { lists, mean, signal }: { lists: VectorLists; mean: Float32Array; signal: AbortSignal },
 ) {
+  const turns = new LoopTurns();
   const listed = [];
-  for (const [index, { vector, place: _, ...row }] of batch.entries()) {
-    if (index % stride === 0) {
-      await othersTurn();
-      signal.throwIfAborted();
-    }
+  for (const { vector, place: _, ...row } of batch) {
+    await turns.pass(signal);
     listed.push({ ...row, list: lists.listOf(dequantise(vector, mean)) });
   }
   return listed;

@@ -10,7 +10,7 @@ import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 /**
  * Ends the run of a locked connector that was refused, where an account of the space was connected to its tool server
  * since the run has begun: that account has found no connector that waits for it, and was not refused. The run counts as
- * cancelled, and another one follows. @returns whether it was so
+ * cancelled, and another one follows, with the same request. @returns whether it was so
  */
 export async function repeatWithAccount(
   em: EntityManager,
@@ -35,6 +35,7 @@ export async function repeatWithAccount(
   await finishRun(em, connector, run, { status: 'cancelled' });
   connector.checkpoint = null;
   const { connectedBy: createdBy } = connection;
-  await queueRun(em, connector, { trigger: 'config_change', mode: 'incremental', createdBy });
+  const { mode, confirmDeletions } = run;
+  await queueRun(em, connector, { trigger: 'config_change', mode, confirmDeletions, createdBy });
   return true;
 }

@@ -57,7 +57,8 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
   await lockTaken(em, { connector, run });
   await saveRows(em, { connector, run }, outcomes, documentIds);
   run.recordsFetched += marked + outcomes.length;
-  run.pageRecords += marked + outcomes.length;
+  // Changes may bring a document more than once.
+  run.pageRecords += marked + outcomes.filter(({ known }) => known?.listing !== run.listing).length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;
   run.updated += stored.filter(({ known }) => known?.documentId != null).length;
   run.unchanged += marked + unchanged.length;

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 /** A connector of a tool server of the space, without an account. */
-async function reading() {
+async function reading(options?: Parameters<ConnectorSpace['request']>[0]) {
   const sources = testProviders([memoryProvider(new Map([['m', new MemorySource()]])), mcpProvider]);
   const space = await ConnectorSpace.create(world, sources, {
     providerSlug: 'memory',
@@ -37,7 +37,7 @@ async function reading() {
     if (plan.is !== 'run') throw new Error('No run begins.');
     return plan.runId;
   };
-  await space.request();
+  await space.request(options);
   return {
     space,
     begin,
@@ -74,6 +74,14 @@ describe('a run that is refused while an account is connected to its tool server
     // The account itself is refused.
     await refuse(await begin());
     expect(await states()).toEqual(['auth_required', 'config_change failed', 'manual cancelled']);
+  });
+
+  it('is repeated as it was requested', async () => {
+    const { space, runId, connect, refuse } = await reading({ mode: 'full', confirmDeletions: true });
+    await connect();
+    await refuse(runId);
+    const [again] = await space.runs();
+    expect(again).toMatchObject({ status: 'queued', mode: 'full', confirmDeletions: true });
   });
 
   it('is repeated with the account when it ends at the same time', async () => {

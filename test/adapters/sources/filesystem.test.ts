@@ -311,10 +311,13 @@ describe('the scope of a folder', () => {
     { include: Array(21).fill('*') },
     { include: [''] },
     { exclude: ['x'.repeat(201)] },
-    { unknown: 1 },
     { root: '' },
   ])('is refused with its pointer: %j', (scope) => {
     expect(() => open(scope)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  });
+
+  it('has a scope whose unknown fields are refused', () => {
+    expect(() => open({ unknown: 1 })).toThrow(expect.objectContaining({ code: 'unknown_parameter' }));
   });
 
   it('is unreachable while its root is not there', async () => {

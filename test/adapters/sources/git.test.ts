@@ -1,3 +1,5 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
@@ -139,10 +141,24 @@ test('a file whose listed state is gone has no content, so that another state do
   await server.git('reset', '-q', '--hard', earlier);
   await server.git('reflog', 'expire', '--expire=now', '--all');
   await server.git('gc', '-q', '--prune=now');
-  await expect(read(source, 'a.md')).rejects.toMatchObject({ code: 'source_invalid' });
+  await expect(read(source, 'a.md')).rejects.toMatchObject({ code: 'cursor_expired' });
   const forced = await listAll(await open(server), first.checkpoint);
   expect([forced.scope, refs(forced)]).toEqual(['changes', []]);
   expect(await read(await open(server), 'a.md')).toBe('earlier');
+});
+
+test('a file that the server lacks while it has the listed commit is tried again', async () => {
+  const server = await serve();
+  await server.put('a.md', 'text');
+  const source = await open(server);
+  const { documents } = await listAll(source);
+  const { version } = documents[0] ?? {};
+  const folder = (await server.git('rev-parse', '--absolute-git-dir')).trim();
+  const object = join(folder, 'objects', (version ?? '').slice(0, 2), (version ?? '').slice(2));
+  await rename(object, `${object}.away`);
+  await expect(read(source, 'a.md')).rejects.toMatchObject({ code: 'source_unreachable' });
+  await rename(`${object}.away`, object);
+  expect(await read(source, 'a.md')).toBe('text');
 });
 
 test.each([0, 1, 500, 501])('pages of %i documents', async (count) => {

@@ -223,7 +223,9 @@ describe('an MCP source', () => {
       expect(await read('a.md')).toMatchObject({ kind: 'content' });
       if (how === 'HTTP 403') {
         expect(await read('secret.md')).toEqual({ kind: 'skipped', code: 'forbidden_by_source' });
-        expect(await source.exists('docs:///secret.md', brief())).toBe(true);
+        // Asked for what a whole listing lacks.
+        expect(await source.exists('docs:///secret.md', brief())).toBe(false);
+        expect(await source.exists('docs:///a.md', brief())).toBe(true);
       } else {
         // A failure of the document alone, while the source answers otherwise.
         await expect(read('secret.md')).rejects.toMatchObject({ code: 'source_unreachable' });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { shortest } from '#test/support/growth.ts';
-import { folderFilter, pathFilter } from '#adapters/sources/shared/path-patterns.ts';
+import { folderFilter, fileFilter } from '#adapters/sources/shared/path-patterns.ts';
 
 test.each([
   ['*.md', 'a.md', true],
@@ -25,18 +25,18 @@ test.each([
   ['A.md', 'a.md', false],
   ['**', 'any/thing', true],
 ])('%s and %s: %s', (pattern, path, fits) => {
-  expect(pathFilter({ include: [pattern], exclude: [] })(path)).toBe(fits);
-  expect(pathFilter({ include: [], exclude: [pattern] })(path)).toBe(!fits);
+  expect(fileFilter({ include: [pattern], exclude: [] })(path)).toBe(fits);
+  expect(fileFilter({ include: [], exclude: [pattern] })(path)).toBe(!fits);
 });
 
 test('exclude takes precedence, and an empty include takes everything', () => {
-  const fits = pathFilter({ include: ['*.md', '*.txt'], exclude: ['b.*'] });
+  const fits = fileFilter({ include: ['*.md', '*.txt'], exclude: ['b.*'] });
   expect(['a.md', 'a.txt', 'a.pdf', 'b.md'].map(fits)).toEqual([true, true, false, false]);
 });
 
 test('patterns that make others slow are compared quickly', () => {
   const begun = performance.now();
-  const many = pathFilter({ include: [`${'*a'.repeat(99)}b`, `${'**/a/'.repeat(39)}b`], exclude: [] });
+  const many = fileFilter({ include: [`${'*a'.repeat(99)}b`, `${'**/a/'.repeat(39)}b`], exclude: [] });
   expect(many('a'.repeat(2_000))).toBe(false);
   expect(many('a/'.repeat(1_000))).toBe(false);
   expect(performance.now() - begun).toBeLessThan(500);
@@ -49,7 +49,7 @@ test.each([
   ['question marks', `*${'?a'.repeat(99)}`],
   ['folders', `**/${'a/'.repeat(97)}b`],
 ])('fifty patterns with %s are compared quickly', (_, pattern) => {
-  const fits = pathFilter({ include: [], exclude: Array<string>(50).fill(pattern) });
+  const fits = fileFilter({ include: [], exclude: Array<string>(50).fill(pattern) });
   for (const key of ['a'.repeat(1_000), 'a/'.repeat(500)]) {
     expect(shortest(() => fits(key), 3)).toBeLessThan(25);
   }

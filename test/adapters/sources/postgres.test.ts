@@ -192,6 +192,25 @@ test('a position or a time that the column can no longer hold begins the listing
   await expect(listAll(keyed, other)).rejects.toMatchObject({ code: 'cursor_expired' });
 });
 
+test('an error in the rows of a view is none of the position in its listing', async () => {
+  await server.sql('drop view if exists grown');
+  await server.sql('drop table if exists keyed');
+  await server.sql('create table keyed (id integer primary key, body text, factor integer)');
+  await server.sql('create view grown as select id, body, factor * 1000000 as at from keyed');
+  await server.sql('grant select on keyed, grown to public');
+  await server.sql('insert into keyed select n, $1, 1 from generate_series(1, 101) n', ['x']);
+  const grown = await open({ table: 'grown', title: null, updated_at: 'at' });
+  const { next } = await grown.list({ cursor: null, checkpoint: null }, signal);
+  const { checkpoint } = await listAll(grown);
+  await server.sql('update keyed set factor = 100000 where id = 101');
+  const failure = { code: 'scope_invalid' };
+  await expect(grown.list({ cursor: next, checkpoint: null }, signal)).rejects.toMatchObject(failure);
+  await expect(grown.list({ cursor: next, checkpoint }, signal)).rejects.toMatchObject(failure);
+  await expect(fetchText('101', { from: grown })).rejects.toMatchObject(failure);
+  expect(await grown.exists('none', signal)).toBe(false);
+  await server.sql('drop view grown');
+});
+
 test('a moved row has another reference, and a deleted one is gone', async () => {
   await server.put('a', 'text');
   await server.move('a', 'b/c');

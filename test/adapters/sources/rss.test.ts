@@ -292,12 +292,14 @@ describe('a feed that fails', () => {
     expect(JSON.stringify(listed)).not.toContain('root:');
   });
 
-  it.each([
-    { feed_urls: [] },
-    { feed_urls: ['x'] },
-    { feed_urls: Array(51).fill('https://a.example/') },
-    { other: 1 },
-  ])('has a scope that is refused: %j', (scope) => {
-    expect(() => open(scope)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  it.each([{ feed_urls: [] }, { feed_urls: ['x'] }, { feed_urls: Array(51).fill('https://a.example/') }])(
+    'has a scope that is refused: %j',
+    (scope) => {
+      expect(() => open(scope)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+    },
+  );
+
+  it('has a scope whose unknown fields are refused', () => {
+    expect(() => open({ other: 1 })).toThrow(expect.objectContaining({ code: 'unknown_parameter' }));
   });
 });

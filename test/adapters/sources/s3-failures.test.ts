@@ -241,10 +241,22 @@ test('an address that is not public is refused before a request', async () => {
   await expect(closed.check(signal)).rejects.toMatchObject({ code: 'scope_invalid' });
 });
 
-test('an object that may not be read is not known to be deleted', async () => {
-  answer(403);
+test('an object that may not be read is deleted where the bucket does not list it', async () => {
+  const respondTo = (isListable: boolean, keys: string, status = 403) =>
+    respond((response, url) => {
+      if (!url.searchParams.has('list-type')) response.writeHead(status).end();
+      else if (isListable) response.end(listing(`<IsTruncated>false</IsTruncated>${keys}`));
+      else response.writeHead(403).end(errorOf('AccessDenied'));
+    });
+  respondTo(true, `<EncodingType>url</EncodingType>${object('a+%C3%A4.md')}`);
+  expect(await source.exists('a ä.md', signal)).toBe(true);
+  respondTo(true, '');
+  expect(await source.exists('a.md', signal)).toBe(false);
+  respondTo(true, object('a.md.old'));
+  expect(await source.exists('a.md', signal)).toBe(false);
+  respondTo(false, '');
   expect(await source.exists('a.md', signal)).toBe(true);
-  answer(401);
+  respondTo(true, '', 401);
   await expect(source.exists('a.md', signal)).rejects.toMatchObject({ code: 'auth_failed' });
 });
 

@@ -123,6 +123,78 @@ describe('pages of sitemaps', () => {
     expect(await fetchOf(source, document!.ref)).toEqual(forbidden);
   });
 
+  it.each([
+    ['/a', '/a/'],
+    ['/a/', '/a/index.html'],
+    ['/a', '/A'],
+    ['/a/b', '/en/a/b'],
+    ['/a/b', '/latest/a/b/?theme=dark'],
+    ['/a?x=1', '/en/a?x=1'],
+    ['/', '/en/'],
+    ['/', '/home'],
+  ])('are their own documents where %s redirects for the time being to %s', async (from, to) => {
+    const source = await open({ exclude: ['out/**'] });
+    server.routes.set(from, (_, response) => void response.writeHead(302, { location: to }).end());
+    server.routes.set(to, (request, response) => {
+      const isKnown = request.headers['if-none-match'] === '"1"';
+      response
+        .writeHead(isKnown ? 304 : 200, { etag: '"1"', 'content-type': 'text/html' })
+        .end(isKnown ? '' : 'own');
+    });
+    const ref = server.origin + from;
+    expect(await fetchOf(source, ref)).toMatchObject({ kind: 'content', content: Buffer.from('own') });
+    expect(await fetchOf(source, ref, 'etag "1"')).toEqual({ kind: 'unchanged' });
+    expect(await source.exists(ref, signal)).toBe(true);
+  });
+
+  it.each([
+    ['/a', '/login?next=/a'],
+    ['/a', '/a?next=%2Fa'],
+    ['/a', '/login/a?next=/a'],
+    ['/a', '/b'],
+    ['/a', '/ba'],
+    ['/a', '/out/a'],
+    ['/a?title=b', '/a?title=login'],
+    ['/', '/login?next=/'],
+    ['/', '/?to=%2F'],
+    ['/', '/out/'],
+  ])('are forbidden where %s redirects for the time being to %s', async (from, to) => {
+    for (const mode of ['sitemap', 'crawl']) {
+      const source = await open({ exclude: ['out/**'], mode });
+      server.routes.set(from, (_, response) => void response.writeHead(303, { location: to }).end());
+      server.routes.set(to, (request, response) => {
+        const isKnown = request.headers['if-none-match'] === '"1"';
+        const content = '<link rel="canonical" href="/login"><p>Sign in</p>';
+        response.writeHead(isKnown ? 304 : 200, { 'content-type': 'text/html' }).end(isKnown ? '' : content);
+      });
+      server.routes.set('/login', (_, response) => void response.end('Sign in'));
+      const ref = server.origin + from;
+      const forbidden = { kind: 'skipped', code: 'forbidden_by_source' };
+      expect(await fetchOf(source, ref)).toEqual(forbidden);
+      expect(await fetchOf(source, ref, 'etag "1"')).toEqual(forbidden);
+      expect(await source.exists(ref, signal)).toBe(true);
+    }
+  });
+
+  it('are read where they were moved to a page beyond max_pages', async () => {
+    const { origin } = server;
+    server.routes.set('/a', (_, response) => void response.writeHead(301, { location: '/c' }).end());
+    for (const path of ['/b', '/c']) server.routes.set(path, (_, response) => void response.end(path));
+    server.routes.set('/sitemap.xml', (_, response) =>
+      response.end(
+        `<urlset>${['a', 'b', 'c'].map((name) => `<loc>${origin}/${name}</loc>`).join('')}</urlset>`,
+      ),
+    );
+    for (const [limit, is] of [
+      [2, 'content'],
+      [3, 'gone'],
+    ] as const) {
+      const source = await open({ max_pages: limit });
+      await source.list({ cursor: null, checkpoint: null }, signal);
+      expect(await fetchOf(source, `${origin}/a`)).toMatchObject({ kind: is });
+    }
+  });
+
   it('are one document where the sitemaps name both addresses of a page, and one where only the former', async () => {
     const { origin } = server;
     for (const [from, to] of [
@@ -422,9 +494,12 @@ describe('the start of a site', () => {
     { max_pages: 0 },
     { max_pages: 50_001 },
     { max_depth: -1 },
-    { other: 1 },
   ])('is refused: %j', (scope) => {
     expect(() => open(scope)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  });
+
+  it('has a scope whose unknown fields are refused', () => {
+    expect(() => open({ other: 1 })).toThrow(expect.objectContaining({ code: 'unknown_parameter' }));
   });
 });
 

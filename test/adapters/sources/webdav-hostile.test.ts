@@ -237,9 +237,14 @@ describe('answers in odd forms', () => {
     ['Mon, 23 Nov 2026 10:00:02 GMT', 'Mon, 23 Nov 2026 10:00:00 GMT', false],
     ['Mon, 23 Nov 2026 10:00:03 GMT', 'Mon, 23 Nov 2026 10:00:00 GMT', true],
     ['Mon, 23 Nov 2026 10:00:00 GMT', 'Mon, 23 Nov 2026 10:00:00 GMT', false],
-    ['Mon, 23 Nov 2026 10:00:00 GMT', 'Mon, 23 Nov 2026 11:00:00 GMT', false],
-    ['Mon, 23 Nov 2026 10:00:00 GMT', 'Tue', false],
-    ['now', 'Mon, 23 Nov 2026 10:00:00 GMT', false],
+    ['Mon, 23 Nov 2026 10:00:00 GMT', 'Mon, 23 Nov 2026 10:00:01 GMT', false],
+    ['Mon, 23 Nov 2026 10:00:00 GMT', 'Mon, 23 Nov 2026 11:00:00 GMT', true],
+    ['Mon, 23 Nov 2026 10:00:00 GMT', 'Lunes 23, por la tarde', true],
+    // Without a time of the server, by the clock of the worker.
+    ['now', 'Mon, 23 Nov 2020 10:00:00 GMT', true],
+    ['now', new Date(Date.now() - 1_800_000).toUTCString(), false],
+    ['now', new Date(Date.now() + 1_800_000).toUTCString(), false],
+    ['now', new Date(Date.now() - 7_200_000).toUTCString(), true],
   ])('versions: at %s a time of change of %s counts: %s', async (date, modified, counts) => {
     const props = `<d:getlastmodified>${modified}</d:getlastmodified><d:getcontentlength>5</d:getcontentlength>`;
     answer = (_, response) =>

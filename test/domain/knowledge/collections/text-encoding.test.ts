@@ -111,6 +111,17 @@ describe('detectEncoding', () => {
     expect(detectEncoding(late)).toBe('windows-1252');
   });
 
+  it.each([0, 1])('sees UTF-16 by the beginning also where other letters come late (%i)', (more) => {
+    const late = Buffer.from(`${'a beacon '.repeat(10_000 + more)}Grüße`, 'utf16le');
+    expect(detectEncoding(late)).toBe('utf-16le');
+    expect(detectEncoding(Buffer.from(late).swap16())).toBe('utf-16be');
+  });
+
+  it('sees no text in bytes that begin with NULs, whatever follows', () => {
+    const mixed = Buffer.concat([Buffer.alloc(70_000), Buffer.from('Grüße für Gäste. '.repeat(5_000))]);
+    expect(detectEncoding(mixed)).toBeNull();
+  });
+
   it('stays with UTF-8 where a few bytes are damaged', () => {
     const damaged = Buffer.concat([Buffer.from('Grüße für Gäste. '.repeat(20)), Buffer.from([0xe4, 0x20])]);
     expect(detectEncoding(damaged)).toBe('utf-8');

@@ -1,6 +1,6 @@
 import { setImmediate as othersTurn } from 'node:timers/promises';
 
-/** Milliseconds for which a loop over foreign names holds the event loop at most. */
+/** Milliseconds for which a long loop holds the event loop at most. */
 const turnMs = 10;
 
 /** Lets the other work of the process have its turn during a long loop. */
