@@ -28,7 +28,7 @@ export const callsDefects: readonly Defect[] = [
   {
     name: 'a claim that does not know itself again',
     file: 'domain/responses/calls/claim-call.ts',
-    replace: [['const isOwn = row.claimNonce === claimant.nonce;', 'const isOwn = false;']],
+    replace: [[': row.claimNonce === claimant.nonce;', ': false;']],
     test: leases,
     caughtBy: 'is recognised, and its call is made',
   },
