@@ -82,7 +82,7 @@ try {
     },
     starter: { start: async () => {} },
     canceller: { cancel: () => Promise.resolve() },
-    anchors: { append: () => Promise.resolve(false) },
+    anchors: { append: () => Promise.resolve(false), lastOf: () => undefined },
     eventRetentionDays: 365,
   };
   for (const name of ['purgeStaleRows', 'reconcileResponses'] as const)

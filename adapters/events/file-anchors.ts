@@ -1,9 +1,11 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { truncationMark, type AnchorLog } from '#domain/foundation/events/anchor.ts';
+import { truncationMark, type Anchor, type AnchorLog } from '#domain/foundation/events/anchor.ts';
 
 /** Appends anchors to a file, one a line; without a path they are discarded. */
 export function fileAnchors(path: string | undefined): AnchorLog {
+  const last = new Map<string, Anchor>();
   return {
+    lastOf: (tenantId) => last.get(tenantId),
     append: async (anchors) => {
       if (path === undefined) {
         return false;
@@ -13,6 +15,7 @@ export function fileAnchors(path: string | undefined): AnchorLog {
         const lines = anchors.map((anchor) => `${JSON.stringify(anchor)}\n`).join('');
         await file.appendFile((await isTorn(file)) ? `${truncationMark}\n${lines}` : lines);
         await file.datasync();
+        for (const anchor of anchors) last.set(anchor.tenant_id, anchor);
         return true;
       } finally {
         await file.close();

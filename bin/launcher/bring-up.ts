@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Children } from './children.ts';
 import { childEnvironments, findOllama, gatewayUrl, type ChildEnvironments } from './child-environment.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -9,7 +10,7 @@ import { findTemporal, temporalCache } from './find-temporal.ts';
 import { runHosted } from './hosted.ts';
 import { prepareIdentityProvider, type DemoProvider } from './identity-provider.ts';
 import type { Output } from './output.ts';
-import { preparePostgres, SLOW_UPKEEP, waitForPostgres } from './postgres.ts';
+import { preparePostgres, SLOW_UPKEEP } from './postgres.ts';
 import { waitUntilReady } from './readiness.ts';
 import type { Settings } from './settings.ts';
 import { adoptTemporal, prepareTemporal, SLOW_CLOCKS, waitForTemporal } from './temporal.ts';
@@ -49,6 +50,8 @@ interface TemporalPlace {
 }
 
 const READY_WITHIN_MS = 60_000;
+/** For a Temporal server to say that it listens. */
+const SAID_WITHIN_MS = 15_000;
 
 /** Brings the platform up from nothing until it is ready; independent steps run at once. */
 export async function bringUp(launch: Launch): Promise<RunningStack> {
@@ -88,7 +91,7 @@ async function startDatabase(launch: Launch): Promise<string> {
   });
   const postgres = await output.during('creating the database', preparing);
   children.startServer('postgres', () => postgres.spawn());
-  await waitFor(launch, 'postgres', (signal) => waitForPostgres(postgres.adminUrl, signal));
+  await waitFor(launch, 'postgres', (signal) => postgres.ready(signal));
   return postgres.adminUrl;
 }
 
@@ -133,8 +136,19 @@ async function startWorkflowServer(launch: Launch): Promise<TemporalPlace> {
     settings: SLOW_CLOCKS,
     recordFile: join(data.run, 'temporal-server.json'),
   });
-  children.startServer('temporal', () => temporal.spawn());
-  await waitFor(launch, 'temporal', (signal) => waitForTemporal(temporal.address, signal));
+  const listening = Promise.withResolvers<void>();
+  children.startServer(
+    'temporal',
+    () => temporal.spawn(),
+    (line) => {
+      if (temporal.says(line)) listening.resolve();
+    },
+  );
+  await waitFor(launch, 'temporal', async (signal) => {
+    // A server that says it in other words would have ended by then if it had not got its port.
+    await Promise.race([listening.promise, sleep(SAID_WITHIN_MS, undefined, { signal, ref: false })]);
+    await waitForTemporal(temporal.address, signal);
+  });
   return { address: temporal.address, uiUrl: temporal.uiUrl };
 }
 

@@ -5,8 +5,12 @@ import { endAllRecorded, recordProcess } from './processes.ts';
 import { supervise, type Supervised } from './supervise.ts';
 
 export interface Children {
-  /** A server below a host process. */
-  startServer(name: 'postgres' | 'temporal', spawnHost: () => ChildProcess): void;
+  /** A server below a host process. `onLine` sees each line that it prints. */
+  startServer(
+    name: 'postgres' | 'temporal',
+    spawnHost: () => ChildProcess,
+    onLine?: (line: string) => void,
+  ): void;
   /** The gateway, the worker or the demo's identity provider: arguments for Node, run in the checkout. */
   startService(
     name: 'gateway' | 'worker' | 'identity-provider',
@@ -35,12 +39,19 @@ export function createChildren({ checkout, runFolder, output, ending }: Children
   const running = new Map<string, Supervised>();
   let stopping = false;
 
-  function start(name: string, spawnChild: () => ChildProcess): void {
+  function start(
+    name: string,
+    spawnChild: () => ChildProcess,
+    onLine: (line: string) => void = () => undefined,
+  ): void {
     ending.signal.throwIfAborted();
     const child = supervise({
       name,
       spawn: spawnChild,
-      onLine: (line) => output.childLine(name, line, isQuiet(name, line, stopping)),
+      onLine: (line) => {
+        output.childLine(name, line, isQuiet(name, line, stopping));
+        onLine(line);
+      },
       note: (text) => output.note(text),
       onSpawn: (pid) => recordProcess(join(runFolder, `${name}.json`), pid),
       onGiveUp: (error) => ending.abort(error),

@@ -1,6 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { codeOf, LaunchError, messageOf } from './errors.ts';
 import { tryLock } from './lock.ts';
 
@@ -33,6 +44,12 @@ export function openDataDirectory(path: string): DataDirectory {
         `The platform already runs on ${path}${pid ? ` (process ${pid})` : ''}: stop it, or give this start another folder with PLATFORM_DATA_DIR.`,
       );
     }
+    try {
+      requireSecretsOf(path);
+    } catch (error) {
+      held.release();
+      throw error;
+    }
     writeFileSync(holder, String(process.pid));
     return {
       path,
@@ -54,6 +71,23 @@ export function openDataDirectory(path: string): DataDirectory {
   });
 }
 
+/** Where the launcher creates its database. */
+export const clusterOf = (postgresFolder: string): string => join(postgresFolder, 'cluster');
+
+/**
+ * A new secret beside an existing database opens nothing in it: a new master key would make every API key invalid and
+ * every sealed field unreadable, and what is sealed from then on would be lost when the right key comes back.
+ */
+function requireSecretsOf(path: string): void {
+  if (!existsSync(clusterOf(join(path, 'postgres')))) return;
+  for (const name of ['master.key', 'postgres/admin.password']) {
+    if (readIfPresent(join(path, name))?.trim()) continue;
+    throw new LaunchError(
+      `The data folder ${path} holds a database, but its ${name} is missing or empty: restore that file from a copy of the folder, or choose another folder with PLATFORM_DATA_DIR.`,
+    );
+  }
+}
+
 /** The secret in the file, made on first use and readable by its owner alone. */
 export function ensureSecret(path: string, create: () => string): string {
   const known = readIfPresent(path)?.trim();
@@ -63,12 +97,24 @@ export function ensureSecret(path: string, create: () => string): string {
   return secret;
 }
 
-/** Writes atomically, so that a killed start never leaves half a secret. */
+/** Writes atomically and to the disk, so that neither a killed start nor a power failure leaves half a secret. */
 export function writePrivately(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
-  writeFileSync(temporary, text, { mode: PRIVATE_FILE });
+  const file = openSync(temporary, 'w', PRIVATE_FILE);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
   chmodSync(temporary, PRIVATE_FILE);
   renameSync(temporary, path);
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 }
 
 export function readIfPresent(path: string): string | undefined {

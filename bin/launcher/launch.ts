@@ -4,7 +4,10 @@ import { createChildren } from './children.ts';
 import { openDataDirectory, type DataDirectory } from './data-directory.ts';
 import { LaunchError, messageOf } from './errors.ts';
 import { createOutput, type Output } from './output.ts';
+import type { Lock } from './lock.ts';
+import { claimPorts } from './port-claims.ts';
 import { requireFreePorts } from './ports.ts';
+import { endLeftServer } from './postgres.ts';
 import { endAllRecorded } from './processes.ts';
 import { renderScreen } from './screen.ts';
 import { readSettings, wantedPorts, type Settings } from './settings.ts';
@@ -64,10 +67,16 @@ async function runUntilStopped(run: Run): Promise<void> {
   const ending = new AbortController();
   const children = createChildren({ checkout: CHECKOUT, runFolder: data.run, output, ending });
   const stopWatching = watchForEnd(() => ending.abort(STOPPED));
+  let claimed: Lock | undefined;
   try {
-    const leftovers = endAllRecorded(data.run, LEFTOVER_GRACE_MS);
+    const leftovers = Promise.all([
+      endAllRecorded(data.run, LEFTOVER_GRACE_MS),
+      endLeftServer(data.postgres, LEFTOVER_GRACE_MS),
+    ]);
     await output.during('waiting for processes of an earlier start to end', leftovers);
-    await requireFreePorts(wantedPorts(settings));
+    const wanted = wantedPorts(settings);
+    await requireFreePorts(wanted);
+    claimed = claimPorts(wanted);
     const { demo, temporalUiUrl, signInUrl } = await bringUp({
       ...run,
       checkout: CHECKOUT,
@@ -84,6 +93,7 @@ async function runUntilStopped(run: Run): Promise<void> {
     ending.abort(error);
   } finally {
     await output.during('stopping', children.stopAll());
+    claimed?.release();
     stopWatching();
   }
   if (ending.signal.reason !== STOPPED) throw ending.signal.reason;

@@ -37,7 +37,7 @@ function colourOf(name: string): (typeof COLOURS)[keyof typeof COLOURS] | 'yello
 }
 
 export function createOutput(stream: NodeJS.WriteStream, logFolder: string): Output {
-  const files = new Map<string, number>();
+  const files = new Map<string, LogFile>();
   const tails = new Map<string, string[]>();
   const running = new Map<symbol, { what: string; since: number }>();
   const live = stream.isTTY;
@@ -83,9 +83,10 @@ export function createOutput(stream: NodeJS.WriteStream, logFolder: string): Out
     }
   }
 
-  function fileOf(name: string): number {
+  function fileOf(name: string): LogFile {
     const known = files.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined && known.bytes <= ROTATE_BYTES) return known;
+    if (known !== undefined) closeSync(known.descriptor);
     const file = openLog(logFolder, name);
     files.set(name, file);
     return file;
@@ -95,7 +96,8 @@ export function createOutput(stream: NodeJS.WriteStream, logFolder: string): Out
     during,
     note: (text) => print('start', text),
     childLine(name, line, quiet = false) {
-      writeSync(fileOf(name), `${line}\n`);
+      const file = fileOf(name);
+      file.bytes += writeSync(file.descriptor, `${line}\n`);
       const tail = tails.get(name) ?? [];
       tail.push(line);
       if (tail.length > TAIL_LINES) tail.shift();
@@ -109,7 +111,7 @@ export function createOutput(stream: NodeJS.WriteStream, logFolder: string): Out
     },
     close() {
       erase();
-      for (const file of files.values()) closeSync(file);
+      for (const { descriptor } of files.values()) closeSync(descriptor);
       files.clear();
     },
   };
@@ -119,10 +121,17 @@ function elapsed(since: number): string {
   return `${Math.round((Date.now() - since) / 1000)} s`;
 }
 
-function openLog(folder: string, name: string): number {
+interface LogFile {
+  descriptor: number;
+  bytes: number;
+}
+
+/** A file that has grown too large becomes `<name>.log.1`, in place of the one before. */
+function openLog(folder: string, name: string): LogFile {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, `${name}.log`);
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > ROTATE_BYTES) renameSync(path, `${path}.1`);
-  return openSync(path, 'a', 0o600);
+  const full = size > ROTATE_BYTES;
+  if (full) renameSync(path, `${path}.1`);
+  return { descriptor: openSync(path, 'a', 0o600), bytes: full ? 0 : size };
 }

@@ -24,16 +24,18 @@ export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<v
   }
   for (const { port, owner, variable } of wanted) {
     const problem = await tryListen(port);
-    if (problem === 'EADDRINUSE') {
-      throw new LaunchError(
-        `Port ${port}, which ${owner} needs, is taken: stop what uses it, or choose another with ${variable}.`,
-      );
-    }
+    if (problem === 'EADDRINUSE') throw portTaken({ port, owner, variable });
     if (problem)
       throw new LaunchError(
         `Port ${port}, which ${owner} needs, cannot be opened (${problem}): choose another with ${variable}.`,
       );
   }
+}
+
+export function portTaken({ port, owner, variable }: WantedPort): LaunchError {
+  return new LaunchError(
+    `Port ${port}, which ${owner} needs, is taken: stop what uses it, or choose another with ${variable}.`,
+  );
 }
 
 function tryListen(port: number): Promise<string | undefined> {

@@ -3,13 +3,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { ensureSecret, newPassword } from './data-directory.ts';
+import { clusterOf, ensureSecret, newPassword, readIfPresent } from './data-directory.ts';
 import { codeOf, LaunchError, messageOf } from './errors.ts';
 import { hostedPid, readLines, runHosted, spawnHosted, type HostedCommand } from './hosted.ts';
 import { findFreePort } from './ports.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 import { choosePostgresUser, type PostgresUser } from './postgres-user.ts';
-import { commandOf, sendSignal } from './processes.ts';
+import { commandOf, endRecorded, isAlive, sendSignal } from './processes.ts';
 
 export interface PostgresOptions {
   /** A folder of its own: the cluster, its password and the record of the running server. */
@@ -28,6 +28,8 @@ export interface PreparedPostgres {
   adminUrl: string;
   /** Starts the server below a host that stops it when this process ends. */
   spawn(): ChildProcess;
+  /** Waits until this server answers, and creates the database if it is missing. */
+  ready(signal: AbortSignal): Promise<void>;
 }
 
 export interface RunningPostgres {
@@ -69,7 +71,7 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
   const passwordFile = join(dataDir, 'admin.password');
   const password = ensureSecret(passwordFile, newPassword);
   const user = choosePostgresUser(dataDir, binaries.postgres);
-  const cluster = join(dataDir, 'cluster');
+  const cluster = clusterOf(dataDir);
   if (!existsSync(join(cluster, 'PG_VERSION')))
     await createCluster({ cluster, passwordFile, binaries, user, options });
   const port = options.port ?? (await findFreePort());
@@ -81,11 +83,13 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
     ...as(user, [binaries.postgres, '-D', cluster, ...flags]),
     stopSignal: 'SIGINT',
     stopTimeoutMs: STOP_TIMEOUT_MS,
-    recordFile: join(dataDir, 'server.json'),
+    recordFile: recordOf(dataDir),
   };
+  const adminUrl = `postgres://postgres:${password}@127.0.0.1:${port}/${DATABASE}`;
   return {
     port,
-    adminUrl: `postgres://postgres:${password}@127.0.0.1:${port}/${DATABASE}`,
+    adminUrl,
+    ready: (signal) => waitForPostgres({ adminUrl, cluster, port }, signal),
     spawn() {
       removeForeignLock(cluster);
       return spawnHosted(hosted);
@@ -93,12 +97,22 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
   };
 }
 
-/** Waits until the server answers, and creates the database if it is missing. */
-export async function waitForPostgres(adminUrl: string, signal: AbortSignal): Promise<void> {
+const recordOf = (dataDir: string): string => join(dataDir, 'server.json');
+
+/** Ends the server of an earlier start in this folder: nothing else does when its host was killed with the launcher. */
+export function endLeftServer(dataDir: string, graceMs: number): Promise<void> {
+  return endRecorded(recordOf(dataDir), graceMs, 'SIGINT');
+}
+
+async function waitForPostgres(
+  { adminUrl, cluster, port }: { adminUrl: string; cluster: string; port: number },
+  signal: AbortSignal,
+): Promise<void> {
   const maintenance = new URL(adminUrl);
   maintenance.pathname = '/postgres';
-  for (;;) {
+  for (; ; await sleep(50, undefined, { signal })) {
     signal.throwIfAborted();
+    if (!listens(cluster, port)) continue;
     const client = new Client({
       connectionString: maintenance.href,
       connectionTimeoutMillis: 2000,
@@ -114,15 +128,25 @@ export async function waitForPostgres(adminUrl: string, signal: AbortSignal): Pr
     } catch (error) {
       if (codeOf(error) === '28P01') {
         throw new LaunchError(
-          'The database in the data folder does not accept the password stored beside it: restore admin.password, or remove the folder to start with an empty database.',
+          'The database in the data folder does not accept the password stored beside it: restore postgres/admin.password from a copy of the folder.',
         );
       }
       if (!isStarting(error)) throw error;
     } finally {
       await client.end().catch(() => {});
     }
-    await sleep(50, undefined, { signal });
   }
+}
+
+/**
+ * Whether the server of this cluster listens on the port, as its lock file says: another start, or another program,
+ * may have taken the port since it was found free.
+ */
+function listens(cluster: string, port: number): boolean {
+  const [pid, , , portLine, , , , status] = (readIfPresent(join(cluster, 'postmaster.pid')) ?? '').split(
+    '\n',
+  );
+  return Number(portLine) === port && status?.trim() === 'ready' && isAlive(Number(pid));
 }
 
 /** An embedded PostgreSQL that answers; it does not restart by itself. */
@@ -148,7 +172,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   }
   try {
     const pid = await hostedPid(host);
-    await waitForPostgres(prepared.adminUrl, signal);
+    await prepared.ready(signal);
     return {
       port: prepared.port,
       adminUrl: prepared.adminUrl,

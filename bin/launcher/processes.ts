@@ -69,12 +69,14 @@ function readRecord(file: string): Recorded | undefined {
 
 /**
  * Waits for the recorded process to end, kills it after the grace period, and removes the record. Children of
- * a killed launcher may still be stopping when the next one starts.
+ * a killed launcher may still be stopping when the next one starts; where nothing else may stop a process any more,
+ * `signal` asks it to.
  */
-export async function endRecorded(file: string, graceMs: number): Promise<void> {
+export async function endRecorded(file: string, graceMs: number, signal?: NodeJS.Signals): Promise<void> {
   const recorded = readRecord(file);
   if (recorded) {
     const runs = (): boolean => startedAt(recorded.pid) === recorded.startedAt;
+    if (signal !== undefined && runs()) sendSignal(recorded.pid, signal);
     const deadline = Date.now() + graceMs;
     while (runs() && Date.now() < deadline) await sleep(50);
     if (runs()) sendSignal(recorded.pid, 'SIGKILL');

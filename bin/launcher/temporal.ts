@@ -25,6 +25,8 @@ export interface PreparedTemporal {
   uiUrl: string | undefined;
   /** Starts the server below a host that stops it when this process ends. */
   spawn(): ChildProcess;
+  /** Whether this line of the server says that it listens: the port may be that of another start by now. */
+  says(line: string): boolean;
 }
 
 export interface RunningTemporal {
@@ -89,6 +91,7 @@ export async function prepareTemporal(options: TemporalOptions): Promise<Prepare
     address: `127.0.0.1:${port}`,
     uiUrl: uiPort === undefined ? undefined : `http://127.0.0.1:${uiPort}`,
     spawn: () => spawnHosted(hosted),
+    says: (line) => /^(?:Temporal )?Server:\s/.test(line) && line.trimEnd().endsWith(`:${port}`),
   };
 }
 

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { parseAnchors, type Anchor } from '#domain/foundation/events/anchor.ts';
+import type { Anchor } from '#domain/foundation/events/anchor.ts';
 import {
   verifyChain,
   type Ask,
@@ -14,6 +13,7 @@ import { Database } from '#domain/foundation/persistence/database.ts';
 import { publicKeyText } from '#domain/operations/erasure-proof/sign-certificate.ts';
 import { verifyCertificate } from '#domain/operations/erasure-proof/verify-certificate.ts';
 import { fields, table } from './print.ts';
+import { readAnchors } from './read-anchors.ts';
 
 export interface VerifyOptions {
   tenant?: string;
@@ -38,9 +38,7 @@ const environment = z.object({
 export async function verifyEvents(options: VerifyOptions): Promise<void> {
   const env = parseConfig(environment, process.env);
   const files = options.anchors ?? (env.ANCHOR_FILE === undefined ? [] : [env.ANCHOR_FILE]);
-  const anchors = files
-    .flatMap((file) => parseAnchors(readFileSync(file, 'utf8')))
-    .toSorted((a, b) => a.at.localeCompare(b.at));
+  const anchors = await readAnchors(files, options.tenant);
   const retentionDays = options.retentionDays ?? env.EVENT_RETENTION_DAYS;
   const database = new Database({ url: env.DATABASE_URL, statementTimeoutMs: 600_000, poolSize: 1 });
   const certificateKey =
@@ -49,9 +47,13 @@ export async function verifyEvents(options: VerifyOptions): Promise<void> {
   try {
     await database.assertRestrictedRole();
     for (const tenantId of options.tenant === undefined
-      ? await tenantsOf(database, anchors)
+      ? await tenantsOf(database, anchors.keys())
       : [options.tenant]) {
-      const verification = await verify(database, tenantId, { anchors, retentionDays, certificateKey });
+      const verification = await verify(database, tenantId, {
+        anchors: anchors.get(tenantId) ?? [],
+        retentionDays,
+        certificateKey,
+      });
       console.log(options.json === true ? JSON.stringify(verification) : describe(verification));
       differing += verification.findings.length === 0 ? 0 : 1;
     }
@@ -66,8 +68,8 @@ export async function verifyEvents(options: VerifyOptions): Promise<void> {
 }
 
 /** Tenants with a chain, and tenants with only an anchor left. */
-async function tenantsOf(database: Database, anchors: readonly Anchor[]): Promise<string[]> {
-  const known = new Set(anchors.map(({ tenant_id: id }) => id));
+async function tenantsOf(database: Database, anchored: Iterable<string>): Promise<string[]> {
+  const known = new Set(anchored);
   for (let after = nilUuid; ;) {
     const rows = await database.call<{ tenant_id: string }>(
       'chains',

@@ -77,7 +77,7 @@ function round(
     canceller: { cancel: () => Promise.resolve() },
     authorizationServers: createAuthorizationServers({ fetch }),
     secrets,
-    anchors: { append: () => Promise.resolve(false) },
+    anchors: { append: () => Promise.resolve(false), lastOf: () => undefined },
     eventRetentionDays: 365,
   };
   const result: Promise<RoundResult> = environment.run(createMaintenanceActivities(deps)[name]!, input);

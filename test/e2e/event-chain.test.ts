@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parseAnchors } from '#domain/foundation/events/anchor.ts';
+import { readAnchors } from '../../bin/platform/read-anchors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { runPlatform } from '../support/platform-cli.ts';
 import { masterKey, startStack, type Stack } from '../support/stack.ts';
@@ -65,9 +65,9 @@ it('is sealed and anchored by the worker, and reveals changes by the owner of th
   });
   await until(async () => {
     const anchors = await Promise.resolve()
-      .then(() => parseAnchors(readFileSync(anchorFile, 'utf8')))
-      .catch(() => []);
-    return anchors.find(({ tenant_id: tenantId, seq }) => tenantId === world.tenantId && seq >= sealed);
+      .then(() => readAnchors([anchorFile], world.tenantId))
+      .catch(() => new Map<string, { seq: number }[]>());
+    return anchors.get(world.tenantId)?.find(({ seq }) => seq >= sealed);
   });
   const good = await verify();
   expect(good.stderr).toBe('');

@@ -119,6 +119,22 @@ test(
 );
 
 test(
+  'of two first starts on the same ports with folders of their own one becomes ready and the other is refused',
+  { timeout: 90_000 },
+  async () => {
+    const [one, other] = [await freshPlace(), await freshPlace()];
+    const env = { ...one.env, PLATFORM_DATA_DIR: other.dataDirectory };
+    const both = [start(one.env), start(env)];
+    const refused = await Promise.race(both.map((started) => started.ended.then(() => started)));
+    expect(await refused.ended).toBe(1);
+    expect(refused.stderr).toMatch(/^Port \d+, which .* needs, is taken: [^\n]*\n$/);
+    const winner = both.find((started) => started !== refused)!;
+    expect((await winner.ready()).stdout).toContain('starts: 1');
+    expect((await winner.stop()).code).toBe(0);
+  },
+);
+
+test(
   'a killed launcher leaves no process, and a start at the same moment works',
   { timeout: 60_000 },
   async () => {
@@ -135,6 +151,23 @@ test(
     const later = recordedPids(place);
     second.process.kill('SIGKILL');
     await until(() => Object.values(later).every((pid) => !isAlive(pid)), 10_000);
+  },
+);
+
+test(
+  'a server that outlived the launcher and its hosts is ended by the next start, which gets its port',
+  { timeout: 90_000 },
+  async () => {
+    const place = await freshPlace();
+    const first = await start(place.env).ready();
+    const pids = recordedPids(place);
+    first.process.kill('SIGKILL');
+    for (const host of ['postgres', 'temporal']) process.kill(pids[host]!, 'SIGKILL');
+    await first.ended;
+    expect(isAlive(pids['server']!)).toBe(true);
+    const second = await start(place.env).ready();
+    expect(isAlive(pids['server']!)).toBe(false);
+    expect(second.stdout).toContain('starts: 2');
   },
 );
 

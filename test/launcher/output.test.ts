@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -49,4 +49,18 @@ test('the raw line goes into the file of its child, the short one onto the scree
   expect(text()).toBe('worker   | 00:00:00.000 info  hello\nthe key\n');
   expect(readFileSync(join(folder, 'worker.log'), 'utf8')).toBe(`${raw}\nkept quiet\n`);
   expect(output.tail('worker')).toEqual(['00:00:00.000 info  hello', 'kept quiet']);
+});
+
+test('a log file that grows beyond ten megabytes while it is written gives way to a new one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'output-'));
+  const output = createOutput(recorder(false).stream, folder);
+  const line = 'x'.repeat(1024 * 1024);
+  for (let n = 0; n < 25; n += 1) output.childLine('worker', `${n} ${line}`, true);
+  output.childLine('worker', 'the last', true);
+  output.close();
+  expect(readdirSync(folder).toSorted()).toEqual(['worker.log', 'worker.log.1']);
+  for (const name of readdirSync(folder)) {
+    expect(statSync(join(folder, name)).size, name).toBeLessThan(12 * 1024 * 1024);
+  }
+  expect(readFileSync(join(folder, 'worker.log'), 'utf8')).toMatch(/\nthe last\n$/);
 });

@@ -63,7 +63,10 @@ export async function openDeletionWorld(): Promise<DeletionWorld> {
   const { unitOfWork } = database;
   const batches = erasureDatabase(database.purgeUrl);
   const anchored: Anchor[] = [];
-  const anchors = { append: async (lines: readonly Anchor[]) => anchored.push(...lines) > 0 };
+  const anchors = {
+    append: async (lines: readonly Anchor[]) => anchored.push(...lines) > 0,
+    lastOf: () => undefined,
+  };
   const parts = {
     unitOfWork,
     purge,

@@ -51,6 +51,7 @@ async function round(sweep: string, input: RoundInput): Promise<RoundResult | nu
   }
 }
 
-function describeRound({ done, failed, next }: RoundResult): string {
-  return `last round: ${done} done, failed rows ${failed}${next === null ? '' : ', goes on'}`;
+function describeRound({ done, failed, failedTenants = [], next }: RoundResult): string {
+  const held = failedTenants.length === 0 ? '' : `, held up by tenant ${failedTenants.join(', ')}`;
+  return `last round: ${done} done, failed rows ${failed}${held}${next === null ? '' : ', goes on'}`;
 }

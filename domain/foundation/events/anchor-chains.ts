@@ -1,37 +1,60 @@
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import type { Anchor, AnchorLog } from './anchor.ts';
+import { isSameHead, type Anchor, type AnchorLog } from './anchor.ts';
 
 const page = 500;
+/** Each chain is anchored daily: what retention drops between two anchors is judged by their time. */
+const repeatMs = 86_400_000;
+
+export interface AnchorTurns {
+  /** Begins with the tenants after this one. */
+  after?: string | null;
+  /** Checked after each tenant. */
+  mayGoOn?: () => boolean;
+  /** Reports a tenant up to which all are anchored. */
+  reached?: (tenantId: string) => void;
+}
 
 /**
- * Writes every chain's head to the anchor log. From then on, a change by the database's owner to an event sealed
- * below that head is detectable.
- * @returns the number of chains
+ * Writes the heads of all chains to the anchor log: those that changed since this process wrote them, and each of the
+ * others once a day. From then on, a change by the database's owner to an event sealed below that head is detectable.
+ * @returns the number of heads written, and the tenant after which it was stopped; null: it reached the end
  */
 export async function anchorChains(
   { purge, anchors }: { purge: UnitOfWork; anchors: AnchorLog },
   retentionDays: number,
-): Promise<number> {
-  let count = 0;
-  for (let after = nilUuid; ;) {
+  { after = null, mayGoOn = () => true, reached = () => undefined }: AnchorTurns = {},
+): Promise<{ anchored: number; next: string | null }> {
+  let anchored = 0;
+  for (let from = after ?? nilUuid; ;) {
     const rows = await purge.acrossTenants((em) =>
-      em.execute<{ tenant_id: string }[]>('select tenant_id from app.list_chains(?, ?)', [after, page]),
+      em.execute<{ tenant_id: string }[]>('select tenant_id from app.list_chains(?, ?)', [from, page]),
     );
     const heads: Anchor[] = [];
+    let stopped = false;
     for (const { tenant_id: tenantId } of rows) {
-      heads.push(...(await readHead(purge, tenantId, retentionDays)));
+      const read = await readHead(purge, tenantId, retentionDays);
+      heads.push(...read.filter((head) => isNews(head, anchors.lastOf(tenantId))));
+      from = tenantId;
+      stopped = !mayGoOn();
+      if (stopped) break;
     }
     if (heads.length > 0) {
       await anchors.append(heads);
+      anchored += heads.length;
     }
-    count += heads.length;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < page) {
-      return count;
+    if (rows.length > 0) {
+      reached(from);
     }
-    after = last.tenant_id;
+    if (stopped || rows.length < page) {
+      return { anchored, next: stopped ? from : null };
+    }
   }
+}
+
+function isNews(head: Anchor, last: Anchor | undefined): boolean {
+  if (last === undefined || Date.parse(head.at) - Date.parse(last.at) >= repeatMs) return true;
+  return !isSameHead(head, last);
 }
 
 /**

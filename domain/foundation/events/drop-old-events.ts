@@ -2,19 +2,24 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { changePartitions } from '#domain/foundation/persistence/change-partitions.ts';
 import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
 
+/** Max tenants that a round names. */
+const maxNamed = 10;
+
 /**
  * Drops the months of the log whose retention is over: first the seals and counts of each tenant, then the
  * partitions. The chain continues from a checkpoint with its retained heads unchanged. Runs as the purge role; may be
- * interrupted and run again.
+ * interrupted and run again. A tenant with unsealed events of such a month holds up every month, unless it is being
+ * erased: its events are not sealed any more.
  * @param mayGoOn checked after each tenant
- * @returns `more`: it was stopped before the end
+ * @returns `more`: it was stopped before the end; `failedTenants`: those that hold up the months, some of them
  */
 export async function dropOldEvents(
   purge: UnitOfWork,
   retentionDays: number,
   mayGoOn: () => boolean = () => true,
-): Promise<{ dropped: number; failed: number; more: boolean }> {
+): Promise<{ dropped: number; failed: number; more: boolean; failedTenants: string[] }> {
   const failures = new RowFailures();
+  const failedTenants: string[] = [];
   const [due] = await purge.acrossTenants((em) =>
     em.execute<{ before: string }[]>(
       `select date_trunc('month', now() - make_interval(days => ?), 'UTC')::text as before`,
@@ -26,25 +31,30 @@ export async function dropOldEvents(
     em.execute<{ tenant_id: string }[]>('select tenant_id from app.list_event_tenants(?)', [before]),
   );
   for (const { tenant_id: tenantId } of tenants) {
+    const failed = failures.count;
     await failures.collect(() => dropOfTenant(purge, tenantId, before));
+    if (failures.count > failed && failedTenants.length < maxNamed) {
+      failedTenants.push(tenantId);
+    }
     if (!mayGoOn()) {
-      return { dropped: 0, failed: failures.count, more: true };
+      return { dropped: 0, failed: failures.count, more: true, failedTenants };
     }
   }
   if (failures.count > 0) {
-    return { dropped: 0, failed: failures.count, more: false };
+    return { dropped: 0, failed: failures.count, more: false, failedTenants };
   }
   const rows = await changePartitions(purge, (em) =>
     em.execute<{ dropped: number }[]>('select app.drop_event_months(?) as dropped', [before]),
   );
-  return { dropped: rows?.[0]?.dropped ?? 0, failed: rows === null ? 1 : 0, more: false };
+  return { dropped: rows?.[0]?.dropped ?? 0, failed: rows === null ? 1 : 0, more: false, failedTenants };
 }
 
 async function dropOfTenant(purge: UnitOfWork, tenantId: string, before: string): Promise<void> {
   await purge.inTenant(tenantId, async (em) => {
     const unsealed = await em.execute(
-      `select from events e, event_chains c
+      `select from events e, event_chains c, tenants t
        where e.tenant_id = ? and c.tenant_id = e.tenant_id and e.created_at < ?::timestamptz
+         and t.tenant_id = e.tenant_id and t.status not in ('deleting', 'deleted')
          and (e.transaction_id, e.id) > (c.last_transaction_id, c.last_event_id) limit 1`,
       [tenantId, before],
     );

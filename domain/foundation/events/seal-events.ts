@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
@@ -15,8 +16,17 @@ export interface Sealed {
   sealed: number;
   /** Tenants whose turn failed; the next round retries them. */
   failed: number;
-  /** It was stopped before the end. */
-  more: boolean;
+  /** The tenant after which it was stopped; null: it reached the end. */
+  next: string | null;
+}
+
+export interface SealTurns {
+  /** Begins with the tenants after this one. */
+  after?: string | null;
+  /** Checked after each tenant's turn. */
+  mayGoOn?: () => boolean;
+  /** Reports each tenant whose turn is over. */
+  reached?: (tenantId: string) => void;
 }
 
 const batch = 5_000;
@@ -25,33 +35,37 @@ const batchesPerTurn = 10;
 
 /**
  * Seals the committed events of every tenant until less than a batch remains of each, and seals names that are not
- * sealed yet. May run concurrently with itself: each run locks a tenant's chain row.
- * @param mayGoOn checked after each tenant's turn
+ * sealed yet. Tenants take turns in the order of their ids, so that those with much to seal do not delay those behind
+ * them. May run concurrently with itself: each run locks a tenant's chain row.
  */
 export async function sealEvents(
   deps: SealDependencies,
-  mayGoOn: () => boolean = () => true,
+  { after = null, mayGoOn = () => true, reached = () => undefined }: SealTurns = {},
 ): Promise<Sealed> {
   const failures = new RowFailures();
   let sealed = 0;
+  let from = after ?? nilUuid;
   for (let more = true; more;) {
-    more = false;
-    for (const tenantId of await tenantsWithWork(deps.purge)) {
+    // The tenants up to the place have their turn, too.
+    more = from !== nilUuid;
+    for (const tenantId of await tenantsWithWork(deps.purge, from)) {
       await failures.collect(async () => {
         await sealNames(deps, tenantId);
         const turn = await sealTenant(deps.purge, tenantId);
         sealed += turn.sealed;
         more ||= turn.more;
       });
+      reached(tenantId);
       if (!mayGoOn()) {
-        return { sealed, failed: failures.count, more: true };
+        return { sealed, failed: failures.count, next: tenantId };
       }
     }
     if (failures.count > 0) {
       break;
     }
+    from = nilUuid;
   }
-  return { sealed, failed: failures.count, more: false };
+  return { sealed, failed: failures.count, next: null };
 }
 
 /** Whether any tenant's log has unsealed events. */
@@ -62,9 +76,12 @@ export async function hasUnsealed(purge: UnitOfWork): Promise<boolean> {
   return rows.length > 0;
 }
 
-async function tenantsWithWork(purge: UnitOfWork): Promise<string[]> {
+async function tenantsWithWork(purge: UnitOfWork, after: string): Promise<string[]> {
   const rows = await purge.acrossTenants((em) =>
-    em.execute<{ tenant_id: string }[]>('select tenant_id from app.list_unsealed()'),
+    em.execute<{ tenant_id: string }[]>(
+      'select tenant_id from app.list_unsealed() where tenant_id > ? order by tenant_id',
+      [after],
+    ),
   );
   return rows.map(({ tenant_id: tenantId }) => tenantId);
 }

@@ -230,7 +230,7 @@ const worker = z.object({
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
   SEAL_INTERVAL_SECONDS: z.coerce.number().int().positive().default(5),
   ANCHOR_INTERVAL_SECONDS: z.coerce.number().int().positive().default(3_600),
-  /** Grows by a line for each tenant at each anchoring; without it nothing is anchored. */
+  /** Grows by a line for each head that changed, and for each tenant daily; without it nothing is anchored. */
   ANCHOR_FILE: z.string().min(1).optional(),
   /** Events are dropped with their month once all of it is older. */
   EVENT_RETENTION_DAYS: z.coerce.number().int().positive().default(365),
@@ -242,6 +242,8 @@ const migrator = z.object({
   DATABASE_PURGE_URL: databaseUrl,
   /** Without it the login of the verifier of erasures keeps its password. */
   DATABASE_VERIFIER_URL: databaseUrl.optional(),
+  /** Also where another database of the server uses the logins, whose programs then need the new passwords. */
+  CHANGE_LOGIN_PASSWORDS: z.stringbool().default(false),
 });
 
 export type GatewayConfig = z.infer<typeof gateway>;

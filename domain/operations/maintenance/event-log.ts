@@ -7,28 +7,40 @@ import type { Sweep } from '#domain/operations/sweep-kinds/sweep.ts';
 export const sealLog: Sweep = {
   isDue: ({ purge }) => hasUnsealed(purge),
   async run(deps, round) {
-    const { sealed, failed, more } = await sealEvents(deps, () => round.mayGoOn());
-    return { done: sealed, failed, next: more ? [] : null };
+    const { sealed, failed, next } = await sealEvents(deps, {
+      after: round.place?.[0] ?? null,
+      mayGoOn: () => round.mayGoOn(),
+      reached: (tenantId) => round.reached([tenantId]),
+    });
+    return { done: sealed, failed, next: next === null ? null : [next] };
   },
 };
 
 /** Writes the heads of all chains to where the database's owner cannot change them. */
 export const anchorLog: Sweep = {
-  async run(deps) {
-    return { done: await anchorChains(deps, deps.eventRetentionDays), failed: 0, next: null };
+  async run(deps, round) {
+    const { anchored, next } = await anchorChains(deps, deps.eventRetentionDays, {
+      after: round.place?.[0] ?? null,
+      mayGoOn: () => round.mayGoOn(),
+      reached: (tenantId) => round.reached([tenantId]),
+    });
+    return { done: anchored, failed: 0, next: next === null ? null : [next] };
   },
 };
 
 /** Drops the months of the event log whose retention is over. */
 export const dropLog: Sweep = {
   async run(deps, round) {
-    const { dropped, failed, more } = await dropOldEvents(deps.purge, deps.eventRetentionDays, () =>
-      round.mayGoOn(),
+    const { dropped, failed, more, failedTenants } = await dropOldEvents(
+      deps.purge,
+      deps.eventRetentionDays,
+      () => round.mayGoOn(),
     );
     if (dropped > 0) {
-      // Anchors the new first links of the chains while the drop explains them.
-      await anchorChains(deps, deps.eventRetentionDays);
+      // Anchors the new first links of the chains while the drop explains them; the hourly sweep does the rest.
+      await anchorChains(deps, deps.eventRetentionDays, { mayGoOn: () => round.mayGoOn() });
     }
-    return { done: dropped, failed, next: more ? [] : null };
+    const named = failedTenants.length === 0 ? {} : { failedTenants };
+    return { done: dropped, failed, next: more ? [] : null, ...named };
   },
 };

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Client } from 'pg';
-import type { MigratorConfig } from '#domain/foundation/kernel/config.ts';
 import { boundedClient } from '#domain/foundation/persistence/bounded-client.ts';
 import { applyFunctions, readFunctionFiles } from './apply-functions.ts';
+import { passwordChanges, type MigrationInput } from './logins.ts';
 import { createOrm } from './orm.ts';
 
 /** For `uuidv7()`. */
@@ -15,38 +15,54 @@ const lockLost = new Set(['55P03', '40P01']);
 const statementTimeoutMs = 600_000;
 const lockWaitMs = 3_600_000;
 
-const logins = [
-  ['DATABASE_URL', 'app_rt'],
-  ['DATABASE_PURGE_URL', 'app_purge'],
-  ['DATABASE_VERIFIER_URL', 'app_verifier'],
-] as const;
-
-/** Cluster-wide: roles belong to the cluster, and two migrators may run at once. */
+/** Of every cluster; the lock is taken there. */
+const fixedDatabase = 'postgres';
 const migrationLock = 7_205_759;
 
 /**
  * Creates roles, applies pending migrations and changed functions, and sets the passwords of the login roles from
- * their URLs. Runs on an admin login; safe to repeat and to run concurrently. @throws for a server that is too old
+ * their URLs. Runs on an admin login; safe to repeat and to run concurrently. @throws for a server that is too old, or whose logins another database uses
+ * with other passwords
  */
-export async function migrate(config: MigratorConfig): Promise<void> {
+export async function migrate(config: MigrationInput): Promise<void> {
   const Admin = boundedClient({ statementTimeoutMs });
-  const admin = new Admin({ connectionString: config.DATABASE_ADMIN_URL, connectionTimeoutMillis: 10_000 });
-  await admin.connect();
+  const connect = async (url: string): Promise<Client> => {
+    const client = new Admin({ connectionString: url, connectionTimeoutMillis: 10_000 });
+    await client.connect();
+    return client;
+  };
+  const admin = await connect(config.DATABASE_ADMIN_URL);
+  let cluster: Client | undefined;
   try {
     await requireVersion(admin);
-    const lock = { text: 'select pg_advisory_lock($1)', answerWithinMs: lockWaitMs };
-    await admin.query(lock, [migrationLock]);
+    // Roles belong to the cluster, and an advisory lock to a database.
+    cluster = await connect(withDatabase(config.DATABASE_ADMIN_URL, fixedDatabase));
+    await takeLock(cluster);
+    // Also excludes a migrator of an earlier version, which takes the lock in the database that it migrates.
+    await takeLock(admin);
+    const changes = await passwordChanges(admin, config);
     await admin.query(readSql('roles.sql'));
-    for (const [name, role] of logins) {
-      const url = config[name];
-      if (url !== undefined) await setPassword(admin, { name, role, url: new URL(url) });
+    for (const { role, password } of changes) {
+      await admin.query(`alter role ${role} login password ${admin.escapeLiteral(password)}`);
     }
     await changeSchema(config.DATABASE_ADMIN_URL);
     await continueRestoredLog(admin);
     await maintainPartitions(admin);
   } finally {
     await admin.end();
+    await cluster?.end();
   }
+}
+
+async function takeLock(client: Client): Promise<void> {
+  const lock = { text: 'select pg_advisory_lock($1)', answerWithinMs: lockWaitMs };
+  await client.query(lock, [migrationLock]);
+}
+
+function withDatabase(url: string, name: string): string {
+  const other = new URL(url);
+  other.pathname = `/${name}`;
+  return other.href;
 }
 
 /**
@@ -121,19 +137,3 @@ export async function requireVersion(admin: Pick<Client, 'query'>): Promise<void
 }
 
 const readSql = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
-
-interface Login {
-  name: string;
-  role: string;
-  url: URL;
-}
-
-async function setPassword(admin: Client, { name, role, url }: Login): Promise<void> {
-  if (decodeURIComponent(url.username) !== role) {
-    throw new Error(`${name} must log in as ${role}.`);
-  }
-  if (url.password !== '') {
-    const password = admin.escapeLiteral(decodeURIComponent(url.password));
-    await admin.query(`alter role ${role} login password ${password}`);
-  }
-}

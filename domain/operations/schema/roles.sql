@@ -1,4 +1,4 @@
--- Roles are cluster-wide; the migrator holds an advisory lock while this runs.
+-- Roles are cluster-wide; the migrator holds an advisory lock of the database `postgres` while this runs.
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'app_owner') then create role app_owner nologin; end if;

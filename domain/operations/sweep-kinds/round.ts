@@ -16,6 +16,8 @@ export interface RoundResult {
   done: number;
   /** Rows that failed: a later round retries them. */
   failed: number;
+  /** Some of the tenants whose rows failed, where one tenant's failure holds up others. */
+  failedTenants?: readonly string[];
   /** Where the next round continues; null when this one reached the end. */
   next: Place | null;
 }

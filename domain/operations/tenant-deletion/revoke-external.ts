@@ -15,7 +15,8 @@ const totalMs = 300_000;
 
 /**
  * Revokes the tokens of a tenant's connections at their authorization servers, as far as these answer, and records each
- * outcome. Safe to repeat: a recorded connection is left alone.
+ * outcome, a page at a time: the record of a deletion is rewritten whole. Safe to repeat: a recorded connection is left
+ * alone.
  */
 export async function revokeExternal(
   parts: SourceParts,
@@ -36,14 +37,16 @@ export async function revokeExternal(
         limit: pageSize,
       }),
     );
+    const outcomes: Revocation[] = [];
     for (const { id } of page) {
       after = id;
       if (!recorded.has(id)) {
         const outcome =
           performance.now() > until ? 'unreachable' : await revokeOne(parts, { tenantId, id }, silent);
-        await record(parts, { tenantId, deletionId }, { kind: 'connection', id, outcome });
+        outcomes.push({ kind: 'connection', id, outcome });
       }
     }
+    await record(parts, { tenantId, deletionId }, outcomes);
     if (page.length < pageSize) {
       return;
     }
@@ -88,10 +91,14 @@ async function open(
 async function record(
   { unitOfWork }: SourceParts,
   { tenantId, deletionId }: { tenantId: string; deletionId: string },
-  revocation: Revocation,
+  outcomes: readonly Revocation[],
 ): Promise<void> {
+  if (outcomes.length === 0) {
+    return;
+  }
+  const known = new Set(outcomes.map(({ id }) => id));
   await unitOfWork.inTenant(tenantId, async (em) => {
     const deletion = await lockDeletion(em, deletionId);
-    deletion.revocations = [...deletion.revocations.filter(({ id }) => id !== revocation.id), revocation];
+    deletion.revocations = [...deletion.revocations.filter(({ id }) => !known.has(id)), ...outcomes];
   });
 }

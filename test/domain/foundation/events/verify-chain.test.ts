@@ -21,7 +21,10 @@ const tamperings = Number(process.env['TAMPERINGS'] ?? 300);
 let engine: Engine;
 let purge: Purge;
 const anchored: Anchor[] = [];
-const anchors = { append: async (lines: readonly Anchor[]) => anchored.push(...lines) > 0 };
+const anchors = {
+  append: async (lines: readonly Anchor[]) => anchored.push(...lines) > 0,
+  lastOf: () => undefined,
+};
 const seal = () => sealAll(engine.admin, { purge, secrets });
 const sealOnce = () => sealEvents({ purge, secrets });
 const anchor = () => anchorChains({ purge, anchors }, 365);
@@ -223,7 +226,12 @@ describe('retention', () => {
       }
       await sealAll(own.admin, deps);
       await fillLog(own.admin, { tenantId: late.tenantId, count: 100, days });
-      expect(await dropOldEvents(deps.purge, 20)).toEqual({ dropped: 0, failed: 1, more: false });
+      expect(await dropOldEvents(deps.purge, 20)).toEqual({
+        dropped: 0,
+        failed: 1,
+        more: false,
+        failedTenants: [late.tenantId],
+      });
       const askOwn: Ask = async <Row extends object>(text: string, values: unknown[]) =>
         (await own.admin.query<Row>(text, values)).rows;
       const look = () => verifyChain(askOwn, tenantId, { anchors: [], retentionDays: 20 });
