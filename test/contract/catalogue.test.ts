@@ -349,7 +349,7 @@ describe('the cross-tenant functions', () => {
       { name: 'notified_periods', columns: ['created_at', 'tenant_id'] },
       {
         name: 'principals',
-        columns: ['email', 'id', 'name', 'sealed_email', 'sealed_name', 'status', 'tenant_id'],
+        columns: ['deleted_at', 'email', 'id', 'name', 'sealed_email', 'sealed_name', 'status', 'tenant_id'],
       },
       { name: 'response_context', columns: ['item_id', 'tenant_id'] },
       { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },

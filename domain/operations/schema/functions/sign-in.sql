@@ -20,13 +20,15 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   limit 2
 $$;
 
+-- A session ends with its tenant, as a key does.
 create or replace function app.find_token(p_hash text)
 returns table (tenant_id uuid, id uuid, session_id uuid, principal_id uuid, kind text, expired boolean, ended boolean)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select k.tenant_id, k.id, k.session_id, s.principal_id, k.kind,
          k.expires_at <= now() or s.expires_at <= now(),
-         s.ended_at is not null
+         s.ended_at is not null or t.status = 'deleting'
   from public.session_tokens k join public.sessions s on s.tenant_id = k.tenant_id and s.id = k.session_id
+  join public.tenants t on t.tenant_id = k.tenant_id
   where k.token_hash = p_hash
 $$;
 
