@@ -39,6 +39,7 @@ import { Migration20261127064500 } from '#domain/operations/schema/migrations/la
 import { Migration20261127071500 } from '#domain/operations/schema/migrations/reranking/Migration20261127071500.ts';
 import { Migration20261127081000 } from '#domain/operations/schema/migrations/source-documents/Migration20261127081000.ts';
 import { Migration20261127082000 } from '#domain/operations/schema/migrations/sync-runs/Migration20261127082000.ts';
+import { Migration20261127100020 } from './migrations/sign-in/Migration20261127100020.ts';
 import { Migration20261127100010 } from './migrations/api-keys/Migration20261127100010.ts';
 import { Migration20261127083000 } from '#domain/operations/schema/migrations/sync-runs/Migration20261127083000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
@@ -85,6 +86,7 @@ export const migrationsList = [
   { name: 'Migration20261127082000', class: Migration20261127082000 },
   { name: 'Migration20261127083000', class: Migration20261127083000 },
   { name: 'Migration20261127100010', class: Migration20261127100010 },
+  { name: 'Migration20261127100020', class: Migration20261127100020 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */
