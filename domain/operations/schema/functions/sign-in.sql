@@ -21,7 +21,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
 $$;
 
 -- Providers with this id or slug, in the tenant with the given id or slug or in any; two that are open mean that the tenant
--- must be named. One that is disabled, or whose tenant is not active, is found where no other is.
+-- must be named. A disabled provider, or one of a tenant that is not active, is found where no other is.
 create or replace function app.find_login_provider(p_tenant uuid, p_tenant_slug text, p_id uuid, p_slug text)
 returns table (tenant_id uuid, id uuid, open boolean)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
