@@ -52,6 +52,7 @@ import { pacedDispatcher } from '#temporal/paced-dispatcher.ts';
 import { createWorkflowReader } from '#temporal/workflow-reader.ts';
 import type { OpenStreams } from './sse/response-stream.ts';
 import { CheckPlaces, checkLimits } from './limits/check-places.ts';
+import { HistoryPlaces } from './limits/history-places.ts';
 import { SearchPlaces } from './limits/search-places.ts';
 import { StreamHub } from './sse/stream-hub.ts';
 import { StreamPlaces } from './sse/stream-places.ts';
@@ -70,6 +71,7 @@ export interface GatewayDependencies {
   oidc: OidcClient;
   authorizationServers: AuthorizationServers;
   searchPlaces: SearchPlaces;
+  historyPlaces: HistoryPlaces;
   /** Sources of connectors, which the gateway only checks. */
   sources: SourceProviders;
   checkPlaces: CheckPlaces;
@@ -159,6 +161,7 @@ export function assemble(
     oidc: createOidcClient(egress),
     authorizationServers,
     searchPlaces: new SearchPlaces(),
+    historyPlaces: new HistoryPlaces(),
     sources: createSourceProviders({
       ...egress,
       connect: createGuardedConnect(config.EGRESS_ALLOW),

@@ -3,7 +3,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 /** Runs work that ends when the client disconnects. @throws `request_timeout` then, where the work obeys its signal */
 export async function whileConnected<T>(
-  request: FastifyRequest,
+  request: Pick<FastifyRequest, 'raw'>,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { socket } = request.raw;

@@ -1,8 +1,8 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { PendingStep, WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
-import { historyToJson } from './history-json.ts';
 import { isUnknown } from './is-unknown.ts';
+import { readHistory } from './read-history.ts';
 
 /** A caller waits for the answer. */
 const answerWithinMs = 5_000;
@@ -18,7 +18,8 @@ const states: Readonly<Record<number, PendingStep['state']>> = {
   5: 'cancel_requested',
 };
 
-export function createWorkflowReader(client: Client): WorkflowReader {
+/** @param maxPartBytes of a part of a history; by default 2 MiB */
+export function createWorkflowReader(client: Client, maxPartBytes?: number): WorkflowReader {
   return {
     describe: (workflowId) =>
       asked(client, async () => {
@@ -34,8 +35,11 @@ export function createWorkflowReader(client: Client): WorkflowReader {
           pending: (found.raw.pendingActivities ?? []).map(toStep),
         };
       }),
-    historyOf: (workflowId) =>
-      asked(client, async () => historyToJson(await client.workflow.getHandle(workflowId).fetchHistory())),
+    historyOf: (workflowId, from) =>
+      asked(client, async () => {
+        const runId = from?.runId ?? (await client.workflow.getHandle(workflowId).describe()).runId;
+        return readHistory(client, workflowId, { runId, afterEvent: from?.afterEvent ?? 0 }, maxPartBytes);
+      }),
   };
 }
 

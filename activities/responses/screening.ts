@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Context as ActivityContext } from '@temporalio/activity';
 import {
   findNames,
   NamesNeeded,
@@ -7,6 +8,7 @@ import {
   withNames,
   type FoundNames,
   type NameRecogniser,
+  type NameSearch,
 } from '#domain/governance/redaction/found-names.ts';
 import { saveFoundEntries } from '#domain/responses/turn/save-found-entries.ts';
 import type { Redaction } from '#domain/governance/policy/pii-settings.ts';
@@ -31,6 +33,9 @@ export interface Screened {
 
 /** Delays before the recogniser of names, or a thread for long texts, is retried. */
 const pausesMs = [250, 1_000, 4_000];
+
+/** For the names in all texts of one step, its retries included. */
+const namesWithinMs = 60_000;
 
 /**
  * Redacts content of a running response, and stores the values of the tokens before it returns. The platform's own
@@ -66,21 +71,29 @@ async function withAllFound<T>(
     return work(null);
   } catch (error) {
     if (error instanceof NamesNeeded) {
-      return work(await withRetries(() => findNames(deps.names, error)));
+      return work(await searching(tenantId, (search) => findNames(deps.names, error, search)));
     }
     if (error instanceof RedactionNeeded) {
-      return work(await withRetries(() => redactBeforehand(deps, tenantId, { needed: error, known: null })));
+      return work(
+        await searching(tenantId, (search) => redactBeforehand(deps, search, { needed: error, known: null })),
+      );
     }
     throw error;
   }
 }
 
-async function withRetries<T>(work: () => Promise<T>): Promise<T> {
+function searching<T>(tenantId: string, work: (search: NameSearch) => Promise<T>): Promise<T> {
+  const { cancellationSignal } = ActivityContext.current();
+  const signal = AbortSignal.any([cancellationSignal, AbortSignal.timeout(namesWithinMs)]);
+  return withRetries(signal, () => work({ tenantId, signal }));
+}
+
+async function withRetries<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   for (const pause of pausesMs) {
     try {
       return await work();
     } catch {
-      await sleep(pause);
+      await sleep(pause, undefined, { signal });
     }
   }
   return work();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { NameRecogniser } from '#domain/governance/redaction/found-names.ts';
+import { FairSemaphore, TooBusy, type FairLimits } from '#domain/foundation/kernel/fair-semaphore.ts';
+import { RecogniserBusy, type NameRecogniser } from '#domain/governance/redaction/found-names.ts';
 import type { Finding } from '#domain/governance/recognition/pii-kinds.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 
@@ -10,25 +11,38 @@ const answer = z.array(
 
 const minScore = 0.5;
 
+/** Searches of one process at a time; each has one connection. */
+const placesOfProcess: FairLimits = { slots: 64, slotsPerKey: 8, waitersPerKey: 32, waitMs: 5_000 };
+
 /** Recognises names with a Presidio analyzer: `POST <url>/analyze`, one text at a time. */
-export function createPresidio(options: BoundedFetchOptions): NameRecogniser {
+export function createPresidio(options: BoundedFetchOptions, limits = placesOfProcess): NameRecogniser {
   const fetch = boundedFetch('name_recogniser', options);
+  const places = new FairSemaphore(limits);
   return {
-    find: async (url, language, texts) => {
-      const found: Finding[][] = [];
-      for (const text of texts) {
-        const response = await fetch(new URL('analyze', url.endsWith('/') ? url : `${url}/`), {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ text, language, entities: ['PERSON'], score_threshold: minScore }),
-        });
-        if (!response.ok) {
-          await response.body?.cancel();
-          throw new Error('The recogniser of names did not answer as it should.');
+    find: async (url, language, texts, { tenantId, signal }) => {
+      const leave = await places.acquire(tenantId, signal).catch((error: unknown) => {
+        throw error instanceof TooBusy ? new RecogniserBusy() : error;
+      });
+      try {
+        const found: Finding[][] = [];
+        for (const text of texts) {
+          signal.throwIfAborted();
+          const response = await fetch(new URL('analyze', url.endsWith('/') ? url : `${url}/`), {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ text, language, entities: ['PERSON'], score_threshold: minScore }),
+            signal,
+          });
+          if (!response.ok) {
+            await response.body?.cancel();
+            throw new Error('The recogniser of names did not answer as it should.');
+          }
+          found.push(toFindings(text, answer.parse(await response.json())));
         }
-        found.push(toFindings(text, answer.parse(await response.json())));
+        return found;
+      } finally {
+        leave();
       }
-      return found;
     },
   };
 }

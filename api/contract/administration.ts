@@ -226,7 +226,11 @@ export const workflowRecord = data(
   }),
 );
 
-/** In the JSON form of Temporal's own tools. */
+/** In the JSON form of Temporal's own tools; `next_cursor` leads to the next part of a history of more than 2 MiB. */
 export const workflowHistory = data(
-  z.strictObject({ workflow_id: z.string(), history: z.looseObject({ events: z.array(z.unknown()) }) }),
+  z.strictObject({
+    workflow_id: z.string(),
+    history: z.looseObject({ events: z.array(z.unknown()) }),
+    next_cursor: z.string().nullable(),
+  }),
 );

@@ -59,6 +59,7 @@ export const listNotificationsInput = listInput.extend({
   unread_only: z.boolean().default(false),
 });
 export const workflowInput = z.strictObject({ workflow_id: workflowId });
+export const workflowHistoryInput = workflowInput.extend({ cursor: z.string().min(1).max(500).nullish() });
 
 export const tenantInput = z.strictObject({ tenant_id: uuid });
 export const createTenantInput = access.createTenantBody;

@@ -16,6 +16,16 @@ export const startQuery = z.strictObject({
     description:
       'Where the finished sign-in leads; exactly one of the provider’s list. Its first when not given.',
   }),
+  tenant: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the id or the slug of a tenant, such as acme')
+    .toLowerCase()
+    .optional()
+    .meta({
+      description:
+        'Id or slug of the provider’s tenant, for browsers, which send no header: needed where several tenants have a provider of one slug. Taken before X-Tenant-Id.',
+      examples: ['acme'],
+    }),
 });
 
 export const startHeaders = z.object({

@@ -1,12 +1,14 @@
 import { workflowHistory, workflowRecord } from '#api/contract/administration.ts';
-import { workflowInput } from '#api/contract/procedures.ts';
+import { workflowHistoryInput, workflowInput } from '#api/contract/procedures.ts';
 import { presentWorkflow } from '#api/present/inspection.ts';
+import { whileConnected } from '#api/while-connected.ts';
 import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
 import {
   findWorkflow,
   readWorkflowId,
   type FoundWorkflow,
 } from '#domain/operations/workflows/find-workflow.ts';
+import { readHistoryCursor, toHistoryCursor } from '#domain/operations/workflows/history-cursor.ts';
 import { inTenantOf } from './acting.ts';
 import { procedure, reads, router, type CallContext } from './trpc.ts';
 
@@ -20,15 +22,23 @@ export const workflows = router({
     }),
 
   history: procedure({ permission: 'workflows.read', audit: reads })
-    .input(workflowInput)
+    .input(workflowHistoryInput)
     .output(workflowHistory)
     .query(async ({ ctx, input }) => {
       const { workflowId } = await find(ctx, input.workflow_id);
-      const history = await ctx.deps.workflows.historyOf(workflowId);
-      if (history === null) {
+      const { deps, request } = ctx;
+      const { tenantId } = request.identity;
+      const of = { tenantId, workflowId };
+      const from = input.cursor == null ? null : readHistoryCursor(deps.secrets, of, input.cursor);
+      const part = await whileConnected(request, (left) =>
+        deps.historyPlaces.run(tenantId, left, () => deps.workflows.historyOf(workflowId, from)),
+      );
+      if (part === null) {
         throw notFound('workflow_not_found');
       }
-      return { data: { workflow_id: workflowId, history } };
+      const { events, next } = part;
+      const cursor = next === null ? null : toHistoryCursor(deps.secrets, of, next);
+      return { data: { workflow_id: workflowId, history: { events }, next_cursor: cursor } };
     }),
 });
 

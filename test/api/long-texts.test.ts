@@ -45,6 +45,7 @@ const grace = (text: string) =>
     start: index,
     end: index + 5,
   }));
+const search = { tenantId: 'a', signal: new AbortController().signal };
 const names: NameRecogniser = { find: (_url, _language, texts) => Promise.resolve(texts.map(grace)) };
 
 /** Of this thread alone, which also runs the gateway. */
@@ -76,7 +77,7 @@ async function inThreads(texts: Texts) {
       return withNames(options, known, work(texts));
     } catch (error) {
       if (!(error instanceof RedactionNeeded)) throw error;
-      known = await redactBeforehand({ names, longTexts }, 'a', { needed: error, known });
+      known = await redactBeforehand({ names, longTexts }, search, { needed: error, known });
     }
   }
   throw new Error('There is always another text.');

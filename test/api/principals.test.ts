@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
 import { openAdminWorld, signedIn, verdict, type AdminWorld, type Person } from '../support/admin-world.ts';
 import { addOperator } from '../support/operators.ts';
+import { insertKeys } from '../support/many-keys.ts';
 import { untilBlocked } from '../support/tables.ts';
 
 let place: AdminWorld;
@@ -114,6 +115,39 @@ describe('a principal', () => {
       spaces: 1,
     };
     expect(rows).toEqual([{ name: null, email: null, deleted: true, keys: 0, roles: 0, notified }]);
+  });
+
+  it('that has very many keys is deleted with a short statement, and none of them is accepted', async () => {
+    const leaver = await place.person();
+    const of = { tenantId: place.world.tenantId, principalId: leaver.principalId };
+    await insertKeys(place.admin, of, { count: 30_000, prefix: 'leaver' });
+    expect((await own('DELETE', `/admin/principals/${leaver.principalId}`)).status).toBe(200);
+    const { rows } = await place.admin.query(
+      `select (select (metadata ->> 'api_keys')::int from events
+               where resource_id = $1 and event_type = 'security.principal_deleted') <= 2000 as bounded,
+         (select count(*)::int from api_keys k, app.find_credential(k.key_id) c
+          where k.principal_id::text = $1 and c.usable) as usable`,
+      [leaver.principalId],
+    );
+    expect(rows).toEqual([{ bounded: true, usable: 0 }]);
+    await untilRefused(leaver);
+  });
+
+  it('has at most 1,000 keys that are neither revoked nor expired', async () => {
+    const maker = await place.person();
+    const create = () =>
+      place.ask(maker, 'POST', '/admin/api-keys', { name: 'more', principal_id: maker.principalId });
+    const of = { tenantId: place.world.tenantId, principalId: maker.principalId };
+    await insertKeys(place.admin, of, { count: 998, prefix: 'maker' });
+    expect((await create()).status).toBe(201);
+    const refused = await create();
+    expect(verdict(refused)).toBe('409 invalid_state');
+    expect(refused.body.error.message).toContain('1000 keys');
+    await place.admin.query(`update api_keys set revoked_at = now() where key_id = 'maker00000000001'`);
+    expect((await create()).status).toBe(201);
+    expect(verdict(await create())).toBe('409 invalid_state');
+    await place.admin.query(`update api_keys set expires_at = now() where key_id = 'maker00000000002'`);
+    expect((await create()).status).toBe(201);
   });
 
   it('deletes another while it is deleted itself: all wait in one queue, also with invites', async () => {

@@ -291,11 +291,42 @@ describe('a sign-in', () => {
     expect(verdict(await call('/v1/sessions', bearer(signedIn.access_token)))).toBe('403 principal_disabled');
   });
 
+  it('finds the tenant by the query where two have a provider of one slug, and says so where none is named', async () => {
+    const strangers = await createWorld(database.unitOfWork);
+    const theirs = await registerProvider(database, strangers, server, { slug: provider.slug });
+    const at = (query: string) =>
+      gateway.send({ method: 'GET', path: `/v1/auth/oidc/${provider.slug}/start${query}` });
+    const ambiguous = await at('');
+    expect(verdict(ambiguous)).toBe('422 invalid_request');
+    expect(ambiguous.body.error).toMatchObject({ param: 'tenant' });
+    const { rows } = await admin.query<{ slug: string }>('select slug from tenants where tenant_id = $1', [
+      world.tenantId,
+    ]);
+    for (const tenant of [world.tenantId, rows[0]!.slug, world.tenantId.toUpperCase()]) {
+      const started = await startLogin(gateway, provider.slug, `?tenant=${tenant}`);
+      expect(new URL(started.address).searchParams.get('client_id')).toBe(provider.clientId);
+      expect(new URL(started.address).searchParams.get('redirect_uri')).toMatch(
+        new RegExp(`/v1/auth/oidc/${provider.slug}/callback$`),
+      );
+    }
+    const started = await startLogin(gateway, provider.slug, `?tenant=${rows[0]!.slug}`);
+    const back = await callback(gateway, server.authorize(started.address), started.cookie);
+    expect(back.status).toBe(200);
+    expect(verdict(await at('?tenant=nobody-has-it'))).toBe('404 identity_provider_not_found');
+    expect(verdict(await at('?tenant=a%20b'))).toMatch('422');
+    for (const id of [provider.id, theirs.id]) await startLogin(gateway, id);
+    await admin.query(`update identity_providers set status = 'disabled' where id = $1`, [theirs.id]);
+    await startLogin(gateway, provider.slug);
+    await admin.query(`update identity_providers set status = 'active' where id = $1`, [theirs.id]);
+    await admin.query(`update tenants set status = 'suspended' where tenant_id = $1`, [strangers.tenantId]);
+    await startLogin(gateway, provider.slug);
+  });
+
   it('finds the tenant by the header where two have a provider of one slug', async () => {
     const other = await createWorld(database.unitOfWork);
     await registerProvider(database, other, server, { slug: provider.slug });
     const path = `/v1/auth/oidc/${provider.slug}/start`;
-    expect(verdict(await gateway.send({ method: 'GET', path }))).toBe('404 identity_provider_not_found');
+    expect(verdict(await gateway.send({ method: 'GET', path }))).toBe('422 invalid_request');
     const answer = await call(path, { 'x-tenant-id': other.tenantId });
     expect(answer.status).toBe(200);
     const { rows } = await admin.query(

@@ -93,7 +93,10 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   'events get': { procedure: 'events.get', args: argument('event_id') },
   'events export': { procedure: 'events.export', args: flags(...page) },
   'workflows describe': { procedure: 'workflows.describe', args: argument('workflow_id') },
-  'workflows history': { procedure: 'workflows.history', args: argument('workflow_id') },
+  'workflows history': {
+    procedure: 'workflows.history',
+    args: (input) => [...argument('workflow_id')(input), ...flags(['cursor', 'cursor'])(input)],
+  },
   'tenants list': { procedure: 'tenants.list', args: flags(...page) },
   'tenants get': { procedure: 'tenants.get', args: argument('tenant_id') },
   'tenants create': { procedure: 'tenants.create', args: flags(['slug', 'slug'], ['name', 'name']) },

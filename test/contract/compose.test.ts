@@ -138,6 +138,13 @@ describe('docker-compose.yml', () => {
     expect(environmentOf(services['api']!, env)['TRUSTED_PROXIES']).toBe('uniquelocal');
   });
 
+  test('publishes neither metrics nor readiness through the front', () => {
+    const site = /^:8080 \{$([^]*)^\}$/m.exec(read('deploy/front/Caddyfile'))?.[1] ?? '';
+    const paths = /@operators path (.+)/.exec(site)?.[1]?.split(' ');
+    expect(paths).toEqual(expect.arrayContaining(['/metrics', '/readyz']));
+    expect(site).toMatch(/respond @operators 404\s+reverse_proxy \{/);
+  });
+
   test('publishes the front and Temporal UI, on 127.0.0.1 only', () => {
     const published = entries.flatMap(([name, { ports = [] }]) =>
       ports.map((port) => [name, interpolate(port, env)]),

@@ -217,6 +217,17 @@ test('every response completes while one gateway and one worker of the pairs are
   await Promise.all([untilHealthy(gateways[0]), untilHealthy(workers[0])]);
 });
 
+test('the front publishes neither metrics nor readiness of the gateways', async () => {
+  const statuses = async (port: number) =>
+    Promise.all(
+      ['/metrics', '/readyz', '//metrics', '/%6detrics', '/readyz?x=1', '/healthz'].map(
+        async (path) => (await fetch(`http://127.0.0.1:${port}${path}`)).status,
+      ),
+    );
+  expect(await statuses(front.port)).toEqual([404, 404, 404, 404, 404, 200]);
+  expect((await statuses(gateways[1]!.port)).slice(0, 2)).toEqual([200, 200]);
+});
+
 test('the front forwards each event as it arrives', async () => {
   const stream = await fetch(client().url(), {
     method: 'POST',

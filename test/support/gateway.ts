@@ -112,7 +112,7 @@ const workflows: WorkflowReader = {
       },
     ],
   }),
-  historyOf: async () => ({ events: [{ eventId: '1' }] }),
+  historyOf: async () => ({ events: [{ eventId: '1' }], next: null }),
 };
 
 export async function openGateway(

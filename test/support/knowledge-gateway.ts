@@ -1,5 +1,6 @@
 import { createAuthorizationServers } from '#adapters/authorization/authorization-servers.ts';
 import { CheckPlaces } from '#api/limits/check-places.ts';
+import { HistoryPlaces } from '#api/limits/history-places.ts';
 import { SearchPlaces } from '#api/limits/search-places.ts';
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
@@ -92,6 +93,7 @@ export async function openKnowledgeGateway(settings: Record<string, string> = {}
     database,
     responseRows: new ResponseRows(database),
     searchPlaces: new SearchPlaces(),
+    historyPlaces: new HistoryPlaces(),
     sources: testProviders([]),
     authorizationServers: createAuthorizationServers({ fetch }),
     checkPlaces: new CheckPlaces(),

@@ -42,7 +42,8 @@ export function outgoingClients(origins: readonly string[], limits?: Partial<Ans
         },
         never,
       ),
-    names: (url: string) => createPresidio(options).find(url, 'en', ['Who goes there?']),
+    names: (url: string) =>
+      createPresidio(options).find(url, 'en', ['Who goes there?'], { tenantId: 'tenant', signal: never }),
     'sign-in': (url: string) =>
       createOidcClient(options).authorizationUrl(
         {

@@ -4,6 +4,7 @@ import { newId, newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
+import { toHistoryCursor } from '#domain/operations/workflows/history-cursor.ts';
 import { deletionProcedures } from './deletion-fixtures.ts';
 import { adminProcedures } from './admin-procedures.ts';
 import { embeddingProcedures } from './embedding-fixtures.ts';
@@ -16,7 +17,7 @@ import type { TestDatabase } from './database.ts';
 import { signInProcedures } from './sign-in-fixtures.ts';
 import type { Maker, Place } from './places.ts';
 import { beginThread } from './thread-fixtures.ts';
-import { addMember, type World } from './world.ts';
+import { addMember, secrets, type World } from './world.ts';
 
 /** The test of a procedure. */
 export interface ProcedureFixture {
@@ -189,7 +190,14 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ids: { response_id: response },
     },
     'workflows.describe': workflow,
-    'workflows.history': workflow,
+    'workflows.history': {
+      input: async (place) => {
+        const input = await workflow.input(place);
+        const of = { tenantId: place.tenantId, workflowId: input.workflow_id };
+        return { ...input, cursor: toHistoryCursor(secrets, of, { runId: newId(), afterEvent: 1 }) };
+      },
+      ids: { ...workflow.ids, cursor },
+    },
     'tenants.list': {
       operator: true,
       input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'tenants.list', {}) }),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { fields, table } from '../print.ts';
-import { remote } from '../remote.ts';
+import { nextPage, remote } from '../remote.ts';
 
 const id = '<workflow_id>';
 const form = 'as in Temporal UI: response/<tenant_id>/<response_id>, document/…, mcp-server/…';
@@ -30,11 +30,17 @@ export function addWorkflows(program: Command): void {
   remote(
     group
       .command('history')
-      .description('the whole history as JSON, for Temporal’s own tools; it holds no content')
+      .description('the history as JSON, for Temporal’s own tools; it holds no content')
+      .option('--cursor <cursor>', 'go on behind an earlier part; one has 2 MiB at most')
       .argument(id, form),
     {
-      call: (client, _options, workflowId) => client.workflows.history.query({ workflow_id: workflowId }),
+      call: (client, { cursor }: { cursor?: string }, workflowId) =>
+        client.workflows.history.query({
+          workflow_id: workflowId,
+          ...(cursor === undefined ? {} : { cursor }),
+        }),
       show: ({ data }) => JSON.stringify(data.history, null, 2),
+      next: ({ data }) => nextPage(data),
     },
   );
 }

@@ -20,9 +20,24 @@ export interface NameRecogniser {
   /**
    * @param url the service's base address
    * @returns findings of kind `person` for each text, in order
-   * @throws when it cannot be reached, is not allowed, or its answer is invalid
+   * @throws `RecogniserBusy` when the tenant has no place in time; the signal's reason; also when the service cannot be
+   *   reached, is not allowed, or its answer is invalid
    */
-  find(url: string, language: string, texts: readonly string[]): Promise<Finding[][]>;
+  find(url: string, language: string, texts: readonly string[], search: NameSearch): Promise<Finding[][]>;
+}
+
+export interface NameSearch {
+  tenantId: string;
+  /** Ends the search for all texts: the service is chosen by the tenant, and may answer each as late as it likes. */
+  signal: AbortSignal;
+}
+
+/** The tenant has as many searches for names as it may, and none ended in time. */
+export class RecogniserBusy extends Error {
+  constructor() {
+    super('Too many texts are being searched for names.');
+    this.name = 'RecogniserBusy';
+  }
 }
 
 /** Signals that the recogniser service must be queried for these texts before the work can proceed. */
@@ -128,22 +143,24 @@ function isUnknown(text: string, names: FoundNames | null): boolean {
 export async function findNames(
   recogniser: NameRecogniser,
   { settings, texts }: Pick<NamesNeeded, 'settings' | 'texts'>,
+  search: NameSearch,
 ): Promise<FoundNames> {
-  const found = await recogniser.find(settings.presidio_url ?? '', settings.language, texts);
+  const found = await recogniser.find(settings.presidio_url ?? '', settings.language, texts, search);
   return new Map(texts.map((text, index) => [text, found[index] ?? []]));
 }
 
 /** Redacts long texts, including the names in them. @throws any error of the service and of the redactor */
 export async function redactBeforehand(
   { names: recogniser, longTexts }: { names: NameRecogniser; longTexts: LongTextRedactor },
-  tenantId: string,
+  search: NameSearch,
   { needed: { settings, task }, known }: { needed: RedactionNeeded; known: FoundNames | null },
 ): Promise<FoundNames> {
+  const { tenantId } = search;
   let names: FoundNames = new Map(known ?? []);
   let done = { task, outcome: await longTexts.redact(tenantId, task) };
   const open = done.outcome.asked.filter((text) => isUnknown(text, names));
   if (needsNames(settings) && open.length > 0) {
-    names = new Map([...names, ...(await findNames(recogniser, { settings, texts: open }))]);
+    names = new Map([...names, ...(await findNames(recogniser, { settings, texts: open }, search))]);
     const named = { ...task, names };
     done = { task: named, outcome: await longTexts.redact(tenantId, named) };
   }

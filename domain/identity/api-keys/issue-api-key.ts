@@ -7,6 +7,7 @@ import { authorizeOwn } from '#domain/foundation/access/authorize-own.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { createApiKey, type NewApiKey } from './create-api-key.ts';
 import { makersOfNew } from './credential-makers.ts';
+import { requireRoomForKey } from './live-keys.ts';
 import { requireNoMore } from '#domain/identity/roles/require-no-more.ts';
 
 export interface IssuedApiKey {
@@ -19,7 +20,8 @@ export interface IssuedApiKey {
 /**
  * Creates a key for a principal of the caller's tenant; one for the caller itself needs no grant.
  * @throws `missing_permission`, also where the key would exceed the permissions of the caller, or of the caller's
- *   key; `principal_not_found`, and the refusals of `claimKey`
+ *   key; `principal_not_found`, `invalid_state` for a principal with too many
+ *   keys, and the refusals of `claimKey`
  */
 export async function issueApiKey(
   ctx: Context,
@@ -40,6 +42,7 @@ export async function issueApiKey(
     }
     return { id: known.id, keyId: known.keyId, token: null };
   }
+  await requireRoomForKey(em, { tenantId, principalId });
   const makers = await makersOfNew(ctx, principalId);
   return createApiKey({ em, secrets, actor: caller }, { ...wanted, id, makers });
 }

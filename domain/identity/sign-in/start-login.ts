@@ -11,8 +11,8 @@ const lifetimeMinutes = 10;
 export interface StartLogin {
   /** Id or slug. */
   provider: string;
-  /** The provider's tenant; null where the provider alone identifies it. */
-  tenantId: string | null;
+  /** Id or slug of the provider's tenant; null where the provider alone identifies it. */
+  tenant: string | null;
   frontendRedirectUri: string | null;
   /** The platform's callback address for this provider, as registered there. */
   callbackUri(providerId: string): string;
@@ -26,7 +26,7 @@ export interface StartedLogin {
 
 /**
  * Begins a sign-in and stores all of its parameters: no later step takes one from a header or an address.
- * @throws `identity_provider_not_found`, `redirect_uri_not_allowed`, `identity_provider_unavailable`,
+ * @throws `identity_provider_not_found`, `invalid_request` where several tenants have a provider of this slug, `redirect_uri_not_allowed`, `identity_provider_unavailable`,
  *   `tenant_suspended`, `tenant_deleting`
  */
 export async function startLogin(parts: SignInParts, input: StartLogin): Promise<StartedLogin> {
@@ -94,19 +94,29 @@ export function redirectNotAllowed(): DomainError {
 
 async function locateProvider(
   { database }: SignInParts,
-  { provider, tenantId }: StartLogin,
+  { provider, tenant }: StartLogin,
 ): Promise<{ tenantId: string; id: string }> {
-  const isId = uuid.test(provider);
-  const rows = await database.call<{ tenant_id: string; id: string }>(
-    'find_identity_provider',
-    'select * from app.find_identity_provider($1, $2, $3)',
-    [tenantId, isId ? provider : null, isId ? null : provider],
+  const [row, other] = await database.call<{ tenant_id: string; id: string; open: boolean }>(
+    'find_login_provider',
+    'select * from app.find_login_provider($1, $2, $3, $4)',
+    [...idOrSlug(tenant), ...idOrSlug(provider)],
   );
-  const [row] = rows;
-  if (row === undefined || rows.length > 1) {
+  if (other?.open === true) {
+    // Anybody may give a provider of theirs this slug: none of them is taken for it.
+    throw new DomainError(
+      'invalid_request',
+      'Several tenants have an identity provider of this slug: name the tenant by its id or slug, or the provider by its id.',
+      { param: 'tenant' },
+    );
+  }
+  if (row === undefined || (!row.open && other !== undefined)) {
     throw notFound('identity_provider_not_found');
   }
   return { tenantId: row.tenant_id, id: row.id };
+}
+
+function idOrSlug(name: string | null): [id: string | null, slug: string | null] {
+  return name !== null && uuid.test(name) ? [name, null] : [null, name];
 }
 
 function secret(): string {

@@ -10,11 +10,15 @@ export const purgeEmbeddings = listedSweep<{ tenant_id: string; embedding_id: st
   listFunction: 'list_ended_generations',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.embedding_id],
-  processRow: async ({ purge }, { tenant_id: tenantId, embedding_id: embeddingId }) => {
+  processRow: async ({ purge }, { tenant_id: tenantId, embedding_id: embeddingId }, _known, mayGoOn) => {
     for (const table of ['chunk_vectors', 'chunk_embeddings'] as const) {
       while (
         (await purge.inTenant(tenantId, (em) => remove(em, table, tenantId, embeddingId))) === batchSize
-      );
+      ) {
+        if (!mayGoOn()) {
+          return true;
+        }
+      }
     }
     await purge.inTenant(tenantId, (em) =>
       em.execute('delete from embedding_generations where tenant_id = ? and id = ?', [tenantId, embeddingId]),

@@ -10,13 +10,13 @@ export const purgePassages = listedSweep<{ tenant_id: string; document_id: strin
   listFunction: 'list_stale_chunks',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.document_id],
-  processRow: async ({ purge }, { tenant_id: tenantId, document_id: documentId }) => {
+  processRow: async ({ purge }, { tenant_id: tenantId, document_id: documentId }, _known, mayGoOn) => {
     let removed: number;
     let changed = false;
     do {
       removed = await purge.inTenant(tenantId, (em) => removeStale(em, tenantId, documentId));
       changed ||= removed > 0;
-    } while (removed === batchSize);
+    } while (removed === batchSize && mayGoOn());
     return changed;
   },
 });

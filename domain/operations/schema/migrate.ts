@@ -21,8 +21,8 @@ const migrationLock = 7_205_759;
 
 /**
  * Creates roles, applies pending migrations and changed functions, and sets the passwords of the login roles from
- * their URLs. Runs on an admin login; safe to repeat and to run concurrently. @throws for a server that is too old, or whose logins another database uses
- * with other passwords
+ * their URLs. Runs on an admin login; safe to repeat and to run concurrently.
+ * @throws for a server that is too old, or whose logins another database uses with other passwords
  */
 export async function migrate(config: MigrationInput): Promise<void> {
   const Admin = boundedClient({ statementTimeoutMs });

@@ -40,6 +40,8 @@ import { Migration20261127071500 } from '#domain/operations/schema/migrations/re
 import { Migration20261127081000 } from '#domain/operations/schema/migrations/source-documents/Migration20261127081000.ts';
 import { Migration20261127082000 } from '#domain/operations/schema/migrations/sync-runs/Migration20261127082000.ts';
 import { Migration20261127083000 } from '#domain/operations/schema/migrations/sync-runs/Migration20261127083000.ts';
+import { Migration20261127100010 } from '#domain/operations/schema/migrations/api-keys/Migration20261127100010.ts';
+import { Migration20261127100020 } from '#domain/operations/schema/migrations/sign-in/Migration20261127100020.ts';
 import { Migration20261127110000 } from '#domain/operations/schema/migrations/invites/Migration20261127110000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
@@ -84,6 +86,8 @@ export const migrationsList = [
   { name: 'Migration20261127081000', class: Migration20261127081000 },
   { name: 'Migration20261127082000', class: Migration20261127082000 },
   { name: 'Migration20261127083000', class: Migration20261127083000 },
+  { name: 'Migration20261127100010', class: Migration20261127100010 },
+  { name: 'Migration20261127100020', class: Migration20261127100020 },
   { name: 'Migration20261127110000', class: Migration20261127110000 },
 ];
 

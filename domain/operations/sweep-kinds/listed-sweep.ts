@@ -12,8 +12,12 @@ export interface Listing<Row extends object, Known = null> {
   placeOf: (row: Row) => readonly [string, string];
   /** Looks up what the rows of a whole page need. */
   prepare?: (deps: SweepDependencies, rows: readonly Row[]) => Promise<Known>;
-  /** Processes one row in its own transactions. @returns whether that changed anything */
-  processRow: (deps: SweepDependencies, row: Row, known: Known) => Promise<boolean>;
+  /**
+   * Processes one row in its own transactions. @returns whether that changed anything
+   * @param mayGoOn to be asked between two batches of a row: when the round's time is up, the row is left as it is. It
+   *   stays listed and has its next turn after the rows of others.
+   */
+  processRow: (deps: SweepDependencies, row: Row, known: Known, mayGoOn: () => boolean) => Promise<boolean>;
 }
 
 /**
@@ -35,7 +39,7 @@ export function listedSweep<Row extends object, Known = null>(listing: Listing<R
         const known = ((await prepare?.(deps, rows)) ?? null) as Known;
         for (const row of rows) {
           await failures.collect(async () => {
-            done += (await processRow(deps, row, known)) ? 1 : 0;
+            done += (await processRow(deps, row, known, () => round.mayGoOn())) ? 1 : 0;
           });
           place = placeOf(row);
           round.reached(place);

@@ -59,10 +59,6 @@ async function begin(em: EntityManager, deletion: TenantDeletion, now: Date): Pr
   if (row?.begun !== true) {
     throw new DomainError('invalid_state', 'The tenant of this deletion is not one that is to be deleted.');
   }
-  await em.execute('update api_keys set revoked_at = now() where tenant_id = ? and revoked_at is null', [
-    tenantId,
-  ]);
-  await em.execute('delete from session_tokens where tenant_id = ?', [tenantId]);
   await record(em, deletion, 'system.tenant_deletion_started');
   deletion.status = 'deleting';
   deletion.step = 'stopping';

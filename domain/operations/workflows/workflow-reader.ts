@@ -27,6 +27,23 @@ export interface PendingStep {
 export interface WorkflowReader {
   /** null: the engine does not know the id, or no longer. @throws `engine_unavailable` */
   describe(workflowId: string): Promise<WorkflowDescription | null>;
-  /** The newest run's history in the JSON form of Temporal's own tools. @throws `engine_unavailable` */
-  historyOf(workflowId: string): Promise<{ events: unknown[] } | null>;
+  /**
+   * The newest run's history in the JSON form of Temporal's own tools, in parts of some MiB.
+   * @param from where the part before ended; null: the beginning
+   * @returns at least one event; null: the engine does not know the id or the run, or no longer
+   * @throws `engine_unavailable`
+   */
+  historyOf(workflowId: string, from: HistoryPlace | null): Promise<HistoryPart | null>;
+}
+
+export interface HistoryPlace {
+  runId: string;
+  /** The number of the last event before. */
+  afterEvent: number;
+}
+
+export interface HistoryPart {
+  events: unknown[];
+  /** Where the next part begins; null: this is the last. */
+  next: HistoryPlace | null;
 }

@@ -1,5 +1,5 @@
 import { announceChange } from '#domain/foundation/access/announce-change.ts';
-import { ApiKey } from '#domain/identity/api-keys/api-key.entity.ts';
+import { revokeLiveKeys } from '#domain/identity/api-keys/live-keys.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { lockOwners, requireAnotherOwner } from '#domain/identity/grants/require-an-owner.ts';
@@ -8,7 +8,6 @@ import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts
 import { beginErasure } from '#domain/foundation/erasures/begin-erasure.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { eraseAddress } from '#domain/workspace/invites/erase-address.ts';
-import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { endSessions } from '#domain/identity/sessions/end-sessions.ts';
 import { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
 import { lockPrincipal } from '#domain/identity/principals/find-principal.ts';
@@ -28,8 +27,7 @@ export async function deletePrincipal(outer: Context, input: { principalId: stri
   await requireAnotherOwner(em, input.principalId);
   const principal = await lockPrincipal(ctx, input.principalId);
   const { id: principalId, email } = principal;
-  const now = await databaseNow(em);
-  const keys = await em.nativeUpdate(ApiKey, { principalId, revokedAt: null }, { revokedAt: now });
+  const keys = await revokeLiveKeys(em, { tenantId: caller.tenantId, principalId });
   const roles = await em.nativeDelete(RoleAssignment, { principalId });
   // Memberships of projects are deleted with those of their spaces.
   const spaces = await em.nativeDelete(SpaceMember, { principalId });

@@ -68,7 +68,7 @@ export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
         const prefix = request.url.slice(0, request.url.indexOf('/v1/'));
         const { redirectUrl, cookie: value } = await startLogin(deps, {
           provider: request.params.provider_id,
-          tenantId: request.headers['x-tenant-id'] ?? null,
+          tenant: request.query.tenant ?? request.headers['x-tenant-id'] ?? null,
           frontendRedirectUri: request.query.frontend_redirect_uri ?? null,
           callbackUri: (provider) => `${here}${prefix}/v1/auth/oidc/${provider}/callback`,
         });

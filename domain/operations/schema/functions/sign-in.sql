@@ -9,7 +9,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   select t.tenant_id, t.id from public.login_transactions t where p_kind = 'handle' and t.handle_hash = p_hash
 $$;
 
--- Providers with this id or slug, in the given tenant or in any; two rows mean that the tenant must be named.
+-- Of gateways of the version before: app.find_login_provider replaces it.
 create or replace function app.find_identity_provider(p_tenant uuid, p_id uuid, p_slug text) returns table (tenant_id uuid, id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select i.tenant_id, i.id from public.identity_providers i
@@ -20,13 +20,28 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   limit 2
 $$;
 
+-- Providers with this id or slug, in the tenant with the given id or slug or in any; two that are open mean that the tenant
+-- must be named. A disabled provider, or one of a tenant that is not active, is found where no other is.
+create or replace function app.find_login_provider(p_tenant uuid, p_tenant_slug text, p_id uuid, p_slug text)
+returns table (tenant_id uuid, id uuid, open boolean)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select i.tenant_id, i.id, i.status = 'active' and t.status = 'active' as open
+  from public.identity_providers i join public.tenants t on t.tenant_id = i.tenant_id
+  where (i.id = p_id or i.slug = p_slug)
+    and (p_tenant is null or i.tenant_id = p_tenant) and (p_tenant_slug is null or t.slug = p_tenant_slug)
+  order by open desc
+  limit 2
+$$;
+
+-- A session ends with its tenant, as a key does.
 create or replace function app.find_token(p_hash text)
 returns table (tenant_id uuid, id uuid, session_id uuid, principal_id uuid, kind text, expired boolean, ended boolean)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select k.tenant_id, k.id, k.session_id, s.principal_id, k.kind,
          k.expires_at <= now() or s.expires_at <= now(),
-         s.ended_at is not null
+         s.ended_at is not null or t.status = 'deleting'
   from public.session_tokens k join public.sessions s on s.tenant_id = k.tenant_id and s.id = k.session_id
+  join public.tenants t on t.tenant_id = k.tenant_id
   where k.token_hash = p_hash
 $$;
 

@@ -6,7 +6,7 @@ import { Database } from '#domain/foundation/persistence/database.ts';
 import { EmbeddingSpace } from '#test/support/embedding-space.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 import { Purge } from '#test/support/purge.ts';
-import { sweepOnce } from '#test/support/sweeps.ts';
+import { roundOf, sweepOnce } from '#test/support/sweeps.ts';
 import { wordEmbedders } from '#test/support/word-embedders.ts';
 
 let world: KnowledgeWorld;
@@ -236,6 +236,54 @@ describe('the sweeps', () => {
     );
     await sweepOnce(purgeEmbeddings, deps);
     expect(await space.generations()).toEqual([active, building]);
+    await purge.close();
+    await deps.database.close();
+  });
+
+  it('leave the rest of many vectors for a later turn when the round has no time left', async () => {
+    const space = await filled();
+    await space.embedAll();
+    await space.change(await space.model());
+    await space.embedAll();
+    const [retired] = await space.generations();
+    const { rows } = await world.admin.query<{ tenant_id: string; id: string }>(
+      `select tenant_id, id from embedding_generations where state = 'retired' and tenant_id = $1`,
+      [space.fixture.tenantId],
+    );
+    const [generation] = rows;
+    expect(retired).toMatchObject({ state: 'retired' });
+    await world.admin.query(
+      `insert into chunks (tenant_id, document_id, collection_id, generation, position, text, start_offset, end_offset, config)
+       select c.tenant_id, c.document_id, c.collection_id, c.generation, 1000 + g, 'x', 0, 1, c.config
+       from (select * from chunks where tenant_id = $1 limit 1) c, generate_series(1, 4500) g`,
+      [space.fixture.tenantId],
+    );
+    await world.admin.query(
+      `insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
+       select tenant_id, $2, document_id, generation, position, 'h', 'v' from chunks
+       where tenant_id = $1 and position > 1000`,
+      [space.fixture.tenantId, generation!.id],
+    );
+    await world.admin.query(
+      `update embedding_generations set ended_at = now() - interval '2 minutes' where id = $1`,
+      [generation!.id],
+    );
+    const purge = new Purge(world.database);
+    const deps = { database: new Database({ url: world.url, statementTimeoutMs: 5_000 }), purge };
+    const left = async () => {
+      const found = await world.admin.query<{ n: number }>(
+        'select count(*)::int as n from chunk_embeddings where embedding_id = $1',
+        [generation!.id],
+      );
+      return found.rows[0]!.n;
+    };
+    const before = await left();
+    const round = roundOf({ mayGoOn: () => false });
+    await purgeEmbeddings.run(deps as never, round);
+    expect(await left()).toBe(before - 2_000);
+    await sweepOnce(purgeEmbeddings, deps);
+    expect(await left()).toBe(0);
+    expect(await space.generations()).toMatchObject([{ state: 'active' }]);
     await purge.close();
     await deps.database.close();
   });

@@ -14,9 +14,10 @@ import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { matchKeywords } from '#domain/knowledge/search/match-keywords.ts';
 import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
+import type { Round } from '#domain/operations/sweep-kinds/round.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { Purge } from '../../../support/purge.ts';
-import { sweepOnce } from '../../../support/sweeps.ts';
+import { roundOf, sweepOnce } from '../../../support/sweeps.ts';
 import { connect, untilBlocked } from '../../../support/tables.ts';
 
 let world: KnowledgeWorld;
@@ -185,6 +186,31 @@ describe('the purge of passages', () => {
     expect(await rowsOf(read)).toEqual([{ generation: 3, text: 'The beacon is red.' }]);
     expect(await found(read)).toEqual(['The beacon is red.']);
     expect(await sweep()).toMatchObject({ done: 0 });
+  });
+
+  it('leaves the rest of a long document for a later turn when the round has no time left, after the next document', async () => {
+    const [long, short] = [await aDocument(), await aDocument()].sort((a, b) =>
+      `${a.space.tenantId}${a.documentId}`.localeCompare(`${b.space.tenantId}${b.documentId}`),
+    ) as [Read, Read];
+    await reread(
+      long,
+      Array.from({ length: 3_500 }, (_, n) => `Beacon ${n}.`),
+    );
+    await reread(long, ['The beacon is red.']);
+    await reread(short, ['The beacon is red.']);
+    await age();
+    const run = (place: Round['place']) =>
+      sweeps.purgePassages.sweep.run(
+        { ...world.database, purge } as never,
+        roundOf({ place, mayGoOn: () => false }),
+      );
+    const first = await run(null);
+    expect(await rowsOf(long)).toHaveLength(2 + 3_500 + 1 - 1_000);
+    const second = await run(first.next);
+    expect(second.done).toBe(1);
+    expect(await rowsOf(short)).toHaveLength(1);
+    await sweep();
+    expect(await rowsOf(long)).toHaveLength(1);
   });
 
   it('deletes none of a document whose passages are replaced between its listing and its lock', async () => {

@@ -7,6 +7,7 @@ import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { openSession } from '#domain/identity/sign-in/open-session.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { registerProvider } from '../../../support/sign-in.ts';
+import { insertKeys } from '../../../support/many-keys.ts';
 import { sweepOnce } from '../../../support/sweeps.ts';
 import { connect } from '../../../support/tables.ts';
 import { createWorld, secrets } from '../../../support/world.ts';
@@ -87,5 +88,35 @@ it('rows of sign-ins are purged when their retention is over, and not before', a
   await admin.query(`update sessions set expires_at = now() - interval '31 days'`);
   await sweepOnce(purgeSignIns, { ...database, purge });
   expect(await count()).toEqual({ logins: 0, used: 0, tokens: 0, sessions: 0 });
+  await orm.close(true);
+});
+
+it('API keys are purged a month after they expired, and while no response refers to them', async () => {
+  const world = await createWorld(database.unitOfWork);
+  const of = { tenantId: world.tenantId, principalId: world.owner.principalId };
+  await insertKeys(admin, of, { count: 4, prefix: 'purge' });
+  await admin.query(
+    `update api_keys set expires_at = now() - case key_id when 'purge00000000001' then interval '29 days'
+       else interval '31 days' end where key_id between 'purge00000000001' and 'purge00000000003'`,
+  );
+  await admin.query(
+    `insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
+       request, fingerprint, governance, expires_at)
+     select $1, 'resp_purge', $2, $3, k.id, m.id, 'm', 'm', '{}', 'f', '{}', now()
+     from models m, api_keys k where m.tenant_id = $1 and k.key_id = 'purge00000000003' limit 1`,
+    [world.tenantId, world.spaceId, of.principalId],
+  );
+  const orm = createOrm({ url: database.purgeUrl, statementTimeoutMs: 5_000 });
+  const purge = new UnitOfWork(orm);
+  const left = async () => {
+    await sweepOnce(purgeSignIns, { ...database, purge });
+    const { rows } = await admin.query<{ key: string }>(
+      `select key_id as key from api_keys where key_id like 'purge%' order by 1`,
+    );
+    return rows.map(({ key }) => Number(key.slice(-1)));
+  };
+  expect(await left()).toEqual([1, 3, 4]);
+  await admin.query(`delete from responses where id = 'resp_purge'`);
+  expect(await left()).toEqual([1, 4]);
   await orm.close(true);
 });

@@ -19,6 +19,7 @@ import { requestDeletion } from '#domain/operations/tenant-deletion/request-dele
 import { stopWork } from '#domain/operations/tenant-deletion/stop-work.ts';
 import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
 import { noWorkflows, openDeletionWorld, type DeletionWorld } from '../../../support/deletion-world.ts';
+import { insertKeys } from '../../../support/many-keys.ts';
 import { countTenantRows, fillTenant } from '../../../support/tenant-rows.ts';
 import { createWorld, secrets, type World } from '../../../support/world.ts';
 
@@ -157,6 +158,26 @@ describe('a deletion', () => {
       'system.tenant_deletion_imminent',
       'system.tenant_deletion_started',
     ]);
+  });
+
+  it('begins in little time, and refuses every key, however many keys the tenant has', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    const of = { tenantId: world.tenantId, principalId: world.owner.principalId };
+    await insertKeys(place.admin, of, { count: 30_000, prefix: 'deletion' });
+    const usable = async () => {
+      const { rows } = await place.admin.query<{ usable: boolean }>(
+        `select usable from app.find_credential('deletion00000001')`,
+      );
+      return rows[0]?.usable;
+    };
+    expect(await usable()).toBe(true);
+    const stage = await place.database.unitOfWork.inTenant(ref.tenantId, async (em) => {
+      await em.execute(`set local statement_timeout = '400ms'`);
+      return nextStage(em, ref.tenantId, ref.deletionId);
+    });
+    expect(stage).toEqual({ is: 'deleting' });
+    expect(await usable()).toBe(false);
   });
 
   it('that is requested after a cancel is taken up by the workflow that the cancelled one still has', async () => {
