@@ -45,12 +45,13 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   where k.token_hash = p_hash
 $$;
 
--- Whether a session has neither ended nor expired, whatever became of its tokens: what was begun with an access token
--- goes on when that expires.
+-- Whether a session has neither ended, also with its tenant, nor expired, whatever became of its tokens: what was begun
+-- with an access token goes on when that expires.
 create or replace function app.is_session_open(p_tenant uuid, p_session uuid) returns boolean
 language plpgsql stable as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
-  return exists (select from sessions s
-    where s.tenant_id = p_tenant and s.id = p_session and s.ended_at is null and s.expires_at > now());
+  return exists (select from sessions s join tenants t on t.tenant_id = s.tenant_id
+    where s.tenant_id = p_tenant and s.id = p_session and s.ended_at is null and s.expires_at > now()
+      and t.status <> 'deleting');
 end $$;

@@ -180,6 +180,32 @@ describe('a deletion', () => {
     expect(await usable()).toBe(false);
   });
 
+  it('ends every session, also for what was begun with it', async () => {
+    const world = await createWorld(place.database.unitOfWork);
+    const ref = await schedule(world, 0);
+    const [providerId, sessionId] = [newId(), newId()];
+    await place.admin.query(
+      `insert into identity_providers (tenant_id, id, slug, display_name, issuer, client_id, signing_alg)
+       values ($1, $2, 'staff', 'Staff', 'https://id.example.com', 'c', 'RS256')`,
+      [world.tenantId, providerId],
+    );
+    await place.admin.query(
+      `insert into sessions (tenant_id, id, principal_id, provider_id, expires_at)
+       values ($1, $2, $3, $4, now() + interval '1 hour')`,
+      [world.tenantId, sessionId, world.owner.principalId, providerId],
+    );
+    const isOpen = async () => {
+      const { rows } = await place.admin.query<{ open: boolean }>(
+        'select app.is_session_open($1, $2) as open',
+        [world.tenantId, sessionId],
+      );
+      return rows[0]?.open;
+    };
+    expect(await isOpen()).toBe(true);
+    expect(await stageOf(ref)).toEqual({ is: 'deleting' });
+    expect(await isOpen()).toBe(false);
+  });
+
   it('that is requested after a cancel is taken up by the workflow that the cancelled one still has', async () => {
     const world = await createWorld(place.database.unitOfWork);
     const first = await schedule(world, 600);
