@@ -42,7 +42,13 @@ function chunkSection(text: string, section: Section, max: number): Chunk[] {
 }
 
 function* runs(text: string, section: Section, max: number): Generator<Piece> {
-  let run: Piece = { start: section.start, end: section.start, size: 0 };
+  const { start, end } = section;
+  if (end - start <= max) {
+    // Whatever its sentences are: looking for them costs more than everything else of a short section.
+    yield { start, end, size: end - start };
+    return;
+  }
+  let run: Piece = { start, end: start, size: 0 };
   for (const sentence of shortSentences(text, section, max)) {
     if (run.size + sentence.size > max) {
       yield run;
