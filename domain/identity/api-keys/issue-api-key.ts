@@ -20,8 +20,7 @@ export interface IssuedApiKey {
 /**
  * Creates a key for a principal of the caller's tenant; one for the caller itself needs no grant.
  * @throws `missing_permission`, also where the key would exceed the permissions of the caller, or of the caller's
- *   key; `principal_not_found`, `invalid_state` for a principal with too many
- *   keys, and the refusals of `claimKey`
+ *   key; `principal_not_found`, `invalid_state` for a principal with too many keys, and the refusals of `claimKey`
  */
 export async function issueApiKey(
   ctx: Context,

@@ -26,8 +26,8 @@ export interface StartedLogin {
 
 /**
  * Begins a sign-in and stores all of its parameters: no later step takes one from a header or an address.
- * @throws `identity_provider_not_found`, `invalid_request` where several tenants have a provider of this slug, `redirect_uri_not_allowed`, `identity_provider_unavailable`,
- *   `tenant_suspended`, `tenant_deleting`
+ * @throws `identity_provider_not_found`, `invalid_request` where several tenants have a provider of this slug,
+ *   `redirect_uri_not_allowed`, `identity_provider_unavailable`, `tenant_suspended`, `tenant_deleting`
  */
 export async function startLogin(parts: SignInParts, input: StartLogin): Promise<StartedLogin> {
   const { unitOfWork, secrets, oidc } = parts;
