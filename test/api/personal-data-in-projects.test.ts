@@ -253,12 +253,12 @@ describe('the cost in database statements', () => {
 
   it('a page of responses costs the same, however many there are', async () => {
     // A page of one is not measured.
-    for (const of of [project, project]) {
-      await answered(await begin(of));
+    for (const space of [project, project]) {
+      await answered(await begin(space));
     }
     const few = await costOf('/responses?limit=2', reader.apiKey);
-    for (const of of [project, elsewhere, project, null]) {
-      await answered(await begin(of));
+    for (const space of [project, elsewhere, project, null]) {
+      await answered(await begin(space));
     }
     expect(await costOf('/responses?limit=5', reader.apiKey)).toBe(few);
   });

@@ -26,12 +26,12 @@ beforeAll(async () => {
   admin = await connect(database.adminUrl);
   world = await createWorld(database.unitOfWork);
   other = await createWorld(database.unitOfWork);
-  for (const of of [world, other]) {
-    const place = { ...of, modelAlias: '' };
+  for (const each of [world, other]) {
+    const place = { ...each, modelAlias: '' };
     const collectionId = await maker.collection(place);
     for (let n = 0; n < 3; n += 1) {
       const documentId = await maker.document(place, collectionId);
-      await ingest({ unitOfWork: database.unitOfWork }, { tenantId: of.tenantId, documentId });
+      await ingest({ unitOfWork: database.unitOfWork }, { tenantId: each.tenantId, documentId });
       await admin.query(`update chunks set text = text || $2 where document_id = $1`, [
         documentId,
         ` Nr ${n}`,

@@ -69,9 +69,9 @@ async function runOn(
       return rows.length === count && rows.every(isEmbedded) ? rows : null;
     });
 
-  for (const of of [space, undisturbed]) {
-    await change(of, 0);
-    await active(of, 0);
+  for (const each of [space, undisturbed]) {
+    await change(each, 0);
+    await active(each, 0);
   }
   for (const document of documents) await client.upload(undisturbed, document);
   await complete(undisturbed, documents.length);

@@ -86,6 +86,19 @@ export async function countAll(admin: Client, tenantId: string, window: Window =
   return counts;
 }
 
+/** Waits until all events may be sealed: transactions of other test files, like any of the server, delay that. */
+export async function untilSealable(admin: Client): Promise<void> {
+  for (const until = Date.now() + 30_000; Date.now() < until; await sleep(50)) {
+    const { rows } = await admin.query<{ sealable: boolean | null }>(
+      `select max(transaction_id) < app.log_position(pg_snapshot_xmin(pg_current_snapshot())) as sealable from events`,
+    );
+    if (rows[0]?.sealable !== false) {
+      return;
+    }
+  }
+  throw new Error('A transaction of the server does not end: no later event can be sealed.');
+}
+
 /**
  * Seals until nothing is left: transactions of other test files, like any of the server, delay sealing for
  * moments.

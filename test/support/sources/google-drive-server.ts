@@ -235,7 +235,7 @@ export async function startGoogleDrive(): Promise<GoogleDriveServer> {
     },
     changeDrive: (driveId, removed = false) => {
       if (removed) drives.delete(driveId);
-      for (const of of [driveId, null]) log.push({ of, driveId, removed });
+      for (const each of [driveId, null]) log.push({ of: each, driveId, removed });
     },
     trash: (name) => {
       const file = current(name);

@@ -4,7 +4,7 @@ import { anchorLog, dropLog, sealLog } from '#domain/operations/maintenance/even
 import type { Round } from '#domain/operations/sweep-kinds/round.ts';
 import type { SweepDependencies } from '#domain/operations/sweep-kinds/sweep.ts';
 import { openEngine, type Engine } from '../../../support/engine.ts';
-import { fillLog, idAt, prepareLog, sealAll } from '../../../support/event-log.ts';
+import { fillLog, idAt, prepareLog, sealAll, untilSealable } from '../../../support/event-log.ts';
 import { Purge } from '../../../support/purge.ts';
 import { roundOf } from '../../../support/sweeps.ts';
 import { createWorld, secrets } from '../../../support/world.ts';
@@ -57,6 +57,7 @@ describe('rounds of sealing', () => {
     const reported: Round['place'][] = [];
     for (let turn = 0; turn < tenants.length; turn += 1) {
       for (const tenantId of tenants) await fillLog(engine.admin, { tenantId, count: 5, days: 1 });
+      await untilSealable(engine.admin);
       const round = roundOf({ place, mayGoOn: () => false });
       ({ next: place } = await sealLog.run(deps(), round));
       places.push(place);
@@ -69,6 +70,7 @@ describe('rounds of sealing', () => {
   it('that begin in the middle also seal what is before it', async () => {
     for (const tenantId of tenants) await fillLog(engine.admin, { tenantId, count: 5, days: 1 });
     const before = await positions();
+    await untilSealable(engine.admin);
     const place = [tenants.toSorted().at(-2)!];
     expect(await sealLog.run(deps(), roundOf({ place }))).toMatchObject({ failed: 0, next: null });
     expect(await sealedSince(before)).toEqual(tenants);
