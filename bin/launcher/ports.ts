@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, LaunchError } from './errors.ts';
 
 export interface WantedPort {
@@ -10,7 +11,10 @@ export interface WantedPort {
   variable: string;
 }
 
-/** Refuses with one sentence when a port is not free on 127.0.0.1. */
+/** A killed process seems to be gone for a moment before its last threads give up its port. */
+const releasedWithinMs = 1_000;
+
+/** Refuses with one sentence when a port is not free on 127.0.0.1, and does not become so within a second. */
 export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
   const seen = new Map<number, WantedPort>();
   for (const want of wanted) {
@@ -23,7 +27,11 @@ export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<v
     seen.set(want.port, want);
   }
   for (const { port, owner, variable } of wanted) {
-    const problem = await tryListen(port);
+    let problem = await tryListen(port);
+    for (const until = Date.now() + releasedWithinMs; problem === 'EADDRINUSE' && Date.now() < until;) {
+      await sleep(50);
+      problem = await tryListen(port);
+    }
     if (problem === 'EADDRINUSE') throw portTaken({ port, owner, variable });
     if (problem)
       throw new LaunchError(
