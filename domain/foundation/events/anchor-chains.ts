@@ -1,19 +1,11 @@
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { isSameHead, type Anchor, type AnchorLog } from './anchor.ts';
+import type { TenantTurns } from './tenant-turns.ts';
 
 const page = 500;
 /** Each chain is anchored daily: what retention drops between two anchors is judged by their time. */
 const repeatMs = 86_400_000;
-
-export interface AnchorTurns {
-  /** Begins with the tenants after this one. */
-  after?: string | null;
-  /** Checked after each tenant. */
-  mayGoOn?: () => boolean;
-  /** Reports a tenant up to which all are anchored. */
-  reached?: (tenantId: string) => void;
-}
 
 /**
  * Writes the heads of all chains to the anchor log: those that changed since this process wrote them, and each of the
@@ -23,7 +15,7 @@ export interface AnchorTurns {
 export async function anchorChains(
   { purge, anchors }: { purge: UnitOfWork; anchors: AnchorLog },
   retentionDays: number,
-  { after = null, mayGoOn = () => true, reached = () => undefined }: AnchorTurns = {},
+  { after = null, mayGoOn = () => true, reached = () => undefined }: TenantTurns = {},
 ): Promise<{ anchored: number; next: string | null }> {
   let anchored = 0;
   for (let from = after ?? nilUuid; ;) {

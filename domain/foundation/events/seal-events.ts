@@ -5,6 +5,7 @@ import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { sealPrincipal } from './seal-principal.ts';
 import { eventDigest, nextHead } from './event-digest.ts';
+import type { TenantTurns } from './tenant-turns.ts';
 
 export interface SealDependencies {
   /** Runs as the purge role, which alone may write the chain. */
@@ -20,15 +21,6 @@ export interface Sealed {
   next: string | null;
 }
 
-export interface SealTurns {
-  /** Begins with the tenants after this one. */
-  after?: string | null;
-  /** Checked after each tenant's turn. */
-  mayGoOn?: () => boolean;
-  /** Reports each tenant whose turn is over. */
-  reached?: (tenantId: string) => void;
-}
-
 const batch = 5_000;
 /** Batches per tenant and turn, so that a busy tenant does not delay the others. */
 const batchesPerTurn = 10;
@@ -40,7 +32,7 @@ const batchesPerTurn = 10;
  */
 export async function sealEvents(
   deps: SealDependencies,
-  { after = null, mayGoOn = () => true, reached = () => undefined }: SealTurns = {},
+  { after = null, mayGoOn = () => true, reached = () => undefined }: TenantTurns = {},
 ): Promise<Sealed> {
   const failures = new RowFailures();
   let sealed = 0;

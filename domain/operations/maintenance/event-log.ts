@@ -1,17 +1,15 @@
 import { anchorChains } from '#domain/foundation/events/anchor-chains.ts';
 import { dropOldEvents } from '#domain/foundation/events/drop-old-events.ts';
 import { hasUnsealed, sealEvents } from '#domain/foundation/events/seal-events.ts';
+import type { TenantTurns } from '#domain/foundation/events/tenant-turns.ts';
+import type { Round } from '#domain/operations/sweep-kinds/round.ts';
 import type { Sweep } from '#domain/operations/sweep-kinds/sweep.ts';
 
 /** Seals the event log of every tenant up to its end. */
 export const sealLog: Sweep = {
   isDue: ({ purge }) => hasUnsealed(purge),
   async run(deps, round) {
-    const { sealed, failed, next } = await sealEvents(deps, {
-      after: round.place?.[0] ?? null,
-      mayGoOn: () => round.mayGoOn(),
-      reached: (tenantId) => round.reached([tenantId]),
-    });
+    const { sealed, failed, next } = await sealEvents(deps, turnsOf(round));
     return { done: sealed, failed, next: next === null ? null : [next] };
   },
 };
@@ -19,11 +17,7 @@ export const sealLog: Sweep = {
 /** Writes the heads of all chains to where the database's owner cannot change them. */
 export const anchorLog: Sweep = {
   async run(deps, round) {
-    const { anchored, next } = await anchorChains(deps, deps.eventRetentionDays, {
-      after: round.place?.[0] ?? null,
-      mayGoOn: () => round.mayGoOn(),
-      reached: (tenantId) => round.reached([tenantId]),
-    });
+    const { anchored, next } = await anchorChains(deps, deps.eventRetentionDays, turnsOf(round));
     return { done: anchored, failed: 0, next: next === null ? null : [next] };
   },
 };
@@ -44,3 +38,12 @@ export const dropLog: Sweep = {
     return { done: dropped, failed, next: more ? [] : null, ...named };
   },
 };
+
+/** A place of these sweeps is a tenant. */
+function turnsOf(round: Round): TenantTurns {
+  return {
+    after: round.place?.[0] ?? null,
+    mayGoOn: () => round.mayGoOn(),
+    reached: (tenantId) => round.reached([tenantId]),
+  };
+}
