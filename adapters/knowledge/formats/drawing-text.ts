@@ -14,7 +14,7 @@ export async function graphicsText(archive: Archive, part: string): Promise<stri
   const texts: string[] = [];
   for (const { type, target } of (await relationsOf(archive, part)).values()) {
     const read = graphics.get(type);
-    if (read !== undefined) texts.push(await optionalPart(async () => read(await archive.text(target))));
+    if (read !== undefined) texts.push(await optionalPart(async () => read(await archive.text(target)), ''));
   }
   return texts.filter((text) => text !== '').join('\n');
 }
@@ -72,6 +72,6 @@ const shapes = new Set(['sp', 'graphicFrame', 'pic', 'cxnSp', 'grpSp']);
 
 /** The text of a part that holds drawings alone, as beside a sheet. */
 export async function drawingText(archive: Archive, part: string): Promise<string> {
-  const shapes = await optionalPart(async () => shapesText(await archive.text(part)).text);
-  return [shapes, await graphicsText(archive, part)].filter((text) => text !== '').join('\n');
+  const text = await optionalPart(async () => shapesText(await archive.text(part)).text, '');
+  return [text, await graphicsText(archive, part)].filter((each) => each !== '').join('\n');
 }

@@ -11,7 +11,7 @@ export async function objectTexts(archive: Archive): Promise<ReadonlyMap<string,
   for (const part of archive.names()) {
     const name = objectPart.exec(part)?.[1];
     if (name !== undefined) {
-      texts.set(name, await optionalPart(async () => objectText(await archive.text(part))));
+      texts.set(name, await optionalPart(async () => objectText(await archive.text(part)), ''));
     }
   }
   return texts;
@@ -45,10 +45,15 @@ function formulaText(xml: string): string {
   return text.filter((part) => part !== '').join(' ');
 }
 
-/** What stands above or below each page of a text, without the numbers of pages. */
-export function pageEdge(styles: string, wanted: 'header' | 'footer'): string {
-  const lines = new Set<string>();
-  let edge: 'header' | 'footer' | null = null;
+export interface PageEdges {
+  header: string;
+  footer: string;
+}
+
+/** What stands above and below each page of a text, without the numbers of pages. */
+export function pageEdges(styles: string): PageEdges {
+  const lines = { header: new Set<string>(), footer: new Set<string>() };
+  let edge: keyof PageEdges | null = null;
   let [text, open, skipping]: [string[], number, number] = [[], 0, 0];
   readXml(styles, {
     open: (name) => {
@@ -63,14 +68,14 @@ export function pageEdge(styles: string, wanted: 'header' | 'footer'): string {
       if (name !== 'p' && name !== 'h') return;
       open -= 1;
       const line = text.join('').trim();
-      if (edge === wanted && line !== '') lines.add(line);
+      if (edge !== null && line !== '') lines[edge].add(line);
       text = [];
     },
     text: (part) => {
       if (edge !== null && open > 0 && skipping === 0) text.push(part);
     },
   });
-  return [...lines].join('\n');
+  return { header: [...lines.header].join('\n'), footer: [...lines.footer].join('\n') };
 }
 
 const edges = new Map(

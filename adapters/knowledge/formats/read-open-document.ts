@@ -1,7 +1,7 @@
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { Archive } from './archive.ts';
 import { addParagraphs } from './headed-text.ts';
-import { objectTexts, pageEdge } from './open-document-parts.ts';
+import { objectTexts, pageEdges } from './open-document-parts.ts';
 import { OpenDocumentReader } from './open-document-reader.ts';
 import { optionalPart } from './optional-part.ts';
 import { cellRange, TableRows } from './table-rows.ts';
@@ -19,10 +19,10 @@ export async function readOpenDocument(archive: Archive): Promise<ExtractedText>
   addParagraphs(builder, reader.paragraphs);
   if (reader.paragraphs.length > 0) {
     const styles = await archive.text('styles.xml');
-    const edge = (which: 'header' | 'footer') => optionalPart(async () => pageEdge(styles, which));
-    builder.add({ heading: null, page: null, anchor: 'header' }, await edge('header'));
+    const edges = await optionalPart(async () => pageEdges(styles), { header: '', footer: '' });
+    builder.add({ heading: null, page: null, anchor: 'header' }, edges.header);
     builder.add({ heading: null, page: null, anchor: 'comments' }, reader.comments.join('\n'));
-    builder.add({ heading: null, page: null, anchor: 'footer' }, await edge('footer'));
+    builder.add({ heading: null, page: null, anchor: 'footer' }, edges.footer);
   }
   for (const [index, { lines, title }] of reader.slides.entries()) {
     const page = index + 1;
