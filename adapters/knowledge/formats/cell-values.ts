@@ -1,3 +1,4 @@
+import { plainNumber } from './plain-number.ts';
 import { readXml } from './xml-reader.ts';
 
 export interface CellStyles {
@@ -65,7 +66,10 @@ function bareFormat(format: string): string {
   return bare;
 }
 
-/** The text of a cell: strings by their index, dates as ISO 8601, percents as shown, other numbers without noise of floating point. */
+/**
+ * The text of a cell: strings by their index, dates as ISO 8601, percents as shown, other numbers without noise of
+ * floating point.
+ */
 export function cellText(
   value: string,
   { type, style }: { type: string; style: number },
@@ -79,7 +83,7 @@ export function cellText(
   if (typeof kind === 'object' && kind !== null) {
     return `${(number * 100).toFixed(Math.min(kind.decimals, maxDecimals))}%`;
   }
-  if (kind === null || number < 0 || number > 2_958_466) return String(Number(number.toPrecision(15)));
+  if (kind === null || number < 0 || number > 2_958_466) return plainNumber(number);
   const days = number - epochDays + (styles.date1904 ? days1904 : 0);
   const iso = new Date(Math.round((days * dayMs) / 1_000) * 1_000).toISOString();
   if (kind === 'date') return iso.slice(0, 10);

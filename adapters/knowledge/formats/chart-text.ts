@@ -1,3 +1,4 @@
+import { plainNumber } from './plain-number.ts';
 import { readXml } from './xml-reader.ts';
 
 interface Series {
@@ -30,7 +31,7 @@ export function chartText(xml: string): string {
       } else if (name === 'v' && current !== null) {
         if (part === 'tx') current.name = value;
         else if (names.has(part)) current.categories.set(index, value);
-        else if (part !== '') current.values.set(index, plainNumber(value));
+        else if (part !== '') current.values.set(index, valueText(value));
       }
       text = [];
     },
@@ -49,8 +50,7 @@ function lineOf({ name, categories, values }: Series): string {
   return [name, points.join('; ')].filter((each) => each !== '').join(': ');
 }
 
-/** Numbers are stored with the noise of floating point. */
-function plainNumber(value: string): string {
+function valueText(value: string): string {
   const number = Number(value);
-  return value !== '' && Number.isFinite(number) ? String(Number(number.toPrecision(15))) : value;
+  return value !== '' && Number.isFinite(number) ? plainNumber(number) : value;
 }
