@@ -65,9 +65,10 @@ export function pageStatement(
   const beyond = after === null ? '' : `and ${id(scope.key)} > ${parameter(after, scope.key)}`;
   const rows = `select ${ownColumns(scope)} from ${tableOf(scope)}
     where ${id(scope.key)} is not null ${beyond} order by ${id(scope.key)} limit ${pageRowsOf(scope, since)}`;
+  const { updated_at: state } = scope;
   // A row without a state may have changed since.
-  const isNewer = (column: string) => `coalesce(s > ${parameter(since ?? '', column)}, true)`;
-  const isNew = since === null ? 'true' : scope.updated_at === null ? 'false' : isNewer(scope.updated_at);
+  const isNewer = (from: string, column: string) => `coalesce(s > ${parameter(from, column)}, true)`;
+  const isNew = since === null ? 'true' : state === null ? 'false' : isNewer(since, state);
   const judged = `select *, (b <= ${inlineRowBytes} and ${isNew}) as wanted from (${rows}) rows`;
   const before =
     'sum(case when wanted then b else 0 end) over (order by k rows between unbounded preceding and 1 preceding)';
@@ -90,8 +91,9 @@ export function existsStatement(scope: PostgresScope, key: string): Statement {
 /** The newest state, as text that the column's type reads again. */
 export function newestStatement(scope: PostgresScope): Statement | null {
   const { updated_at: column } = scope;
-  const text = `select max(${id(column ?? '')})::text as newest from ${tableOf(scope)}`;
-  return column === null ? null : statement(scope, { text, values: [], columns: [] });
+  return column === null
+    ? null
+    : { text: `select max(${id(column)})::text as newest from ${tableOf(scope)}`, values: [], cast: null };
 }
 
 const tableOf = ({ schema, table }: PostgresScope): string => `${id(schema)}.${id(table)}`;
