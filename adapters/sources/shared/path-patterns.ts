@@ -12,9 +12,9 @@ export interface PathPatterns {
 }
 
 /**
- * Whether a file is of interest, by its path. In a pattern `*` and `?` stand for characters of one name, `**` for any folders; one
- * without a slash is compared with the name alone, and one ending with a slash stands for everything below it.
- * Case counts. Time grows with the length of the path, for any patterns.
+ * Whether a file is of interest, by its path. In a pattern `*` and `?` stand for characters of one name, `**` for any
+ * folders; one without a slash is compared with the name alone, and one ending with a slash stands for everything below
+ * it. Case counts. Time grows with the length of the path, for any patterns.
  */
 export function fileFilter({ include, exclude }: PathPatterns): (path: string) => boolean {
   const [isIncluded, isExcluded] = [
