@@ -45,8 +45,8 @@ export async function tallyOf(em: EntityManager, running: DeletingRun): Promise<
 
 /**
  * Whether what is gone may be deleted. What the source says decides, and not what a listing lacks: `open` until it was
- * asked for enough of that. Where twice as much must be expected to be gone as may be, the rest is not asked for: a source
- * that has lost everything, or shows nothing any more, would be asked for each of its documents in each run.
+ * asked for enough of that. Where twice as much must be expected to be gone as may be, the rest is not asked for: a
+ * source that has lost everything, or shows nothing any more, would be asked for each of its documents in each run.
  */
 export function judge({ known, said, absent, there, unasked }: Tally): 'open' | 'pass' | 'hold' {
   const limit = Math.max(guard.documents, known * guard.share);

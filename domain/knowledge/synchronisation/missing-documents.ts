@@ -29,7 +29,9 @@ const columns = `id, ref, document_id as "documentId",
   is_gone or (asked_listing is not distinct from ? and was_there is false) as "isGone",
   state = 'skipped' and document_id is not null as "isUnreadable"`;
 
-/** The missing documents behind `after` in the order of their ids, without those that the source did not say to be gone. */
+/**
+ * The missing documents behind `after` in the order of their ids, without those that the source did not say to be gone.
+ */
 export function missingDocuments(
   em: EntityManager,
   running: DeletingRun,

@@ -69,8 +69,8 @@ const maxSearches = 5;
 
 /**
  * Moves a planned call to `started`, committed before the tool is called. A call that was already `started` has lost
- * its worker: a search runs again a few times, since it only reads; a server's tool runs again, with the same key, only if our
- * own record of it says `repeatable`. If the answer to a claim was lost, the claimant recognises its claim:
+ * its worker: a search runs again a few times, since it only reads; a server's tool runs again, with the same key, only
+ * if our own record of it says `repeatable`. If the answer to a claim was lost, the claimant recognises its claim:
  * nothing was sent after it.
  * @param prepare awaited before a call is started at a server with a connection
  */
