@@ -131,6 +131,11 @@ describe('the cross-tenant functions', () => {
         ...system,
         config: [...path, 'enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'jit=off'],
       },
+      {
+        routine: 'app.count_lexemes(uuid[],text[],integer)',
+        ...system,
+        config: [...path, 'enable_seqscan=off', 'jit=off'],
+      },
       { routine: 'app.count_outbox_mentions(uuid,text[])', ...system, grantees: ['app_verifier'] },
       {
         routine: 'app.drop_event_months(timestamp with time zone)',

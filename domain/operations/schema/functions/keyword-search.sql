@@ -22,7 +22,8 @@ $$;
 -- is such, and the statement has no condition for it. Only passages are ranked whose words are of the language p_config;
 -- null: of any. No condition of the first step says so: the statistics of a table know nothing of a language to come.
 -- Tenant and collections stand in sub-selects, so that the planner does not see them: where its statistics do not know
--- them it would expect one candidate.
+-- them it would expect one candidate. Max 20,000 passages are ranked: where the rarest word of a question is in more, those
+-- that the index gives first stand for all, since ranking a million would take longer than a search may.
 create or replace function app.rank_passages_of_language(
   p_config regconfig, p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[],
   p_enforced uuid[], p_readers text[], p_limit integer)
@@ -35,6 +36,7 @@ declare
   saturation constant float8 := 2;
   shortness constant float8 := 0.5;
   context constant float8 := 0.5;
+  max_candidates constant integer := 20000;
   keys constant bigint[] := array(
     select app.lexeme_key(tenant, c, l) from unnest(p_collections) c, unnest(p_lexemes[:p_rare]) l);
   queries constant tsquery[] := array(
@@ -58,7 +60,7 @@ begin
     with found as materialized (
       select c.document_id, c.generation, c.position, length(c.tsv)::float8 as size, %13$s as spoken, %1$s
       from public.chunks c
-      where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1),
+      where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1 limit %14$s),
     candidates as materialized (
       select f.document_id, f.generation, f.position, f.size, %2$s
       from found f join public.documents d on d.tenant_id = (select $3) and d.id = f.document_id and d.generation = f.generation
@@ -83,8 +85,29 @@ begin
       tanh((1 + %9$s) * ((1 - %11$s) * (%5$s) + %11$s * (%6$s)) / w.total)::float8, ((%7$s) / w.total)::float8
     from placed p cross join whole w
     order by 4 desc, 1, 3 limit $8
-  $sql$, ranks, occurrences, counts, sums, terms, contexts, present, words, saturation, shortness, context, readable, spoken)
+  $sql$, ranks, occurrences, counts, sums, terms, contexts, present, words, saturation, shortness, context, readable, spoken, max_candidates)
   using keys, queries, tenant, p_collections, p_documents, p_total, p_df, p_limit, p_enforced, p_readers, p_config;
+end $$;
+
+-- How many passages of some collections contain each word, for collections without statistics. Counting ends at p_limit.
+-- Every so many of the collections, 16 at most, stand for all: a scan compares each passage with the keys of each.
+create or replace function app.count_lexemes(p_collections uuid[], p_lexemes text[], p_limit integer)
+returns table (lexeme text, df float8)
+language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp set enable_seqscan = off set jit = off as $$
+declare
+  tenant constant uuid := nullif(current_setting('app.tenant_id', true), '')::uuid;
+  step constant integer := ceil(cardinality(p_collections) / 16.0);
+  sample constant uuid[] := array(
+    select c from unnest(p_collections) with ordinality as u(c, n) where n % step = 0);
+begin
+  foreach lexeme in array p_lexemes loop
+    select count(*)::float8 * cardinality(p_collections) / cardinality(sample) into df from (
+      select from public.chunks c
+      where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) &&
+        array(select app.lexeme_key(tenant, s, lexeme) from unnest(sample) s)
+      limit p_limit) counted;
+    return next;
+  end loop;
 end $$;
 
 -- For processes of the version before, which ask all passages of a collection in its language.
