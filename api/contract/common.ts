@@ -35,7 +35,7 @@ function isStorable(text: string): boolean {
 export function queryInteger(minimum: number, maximum: number) {
   return z
     .string()
-    .refine((text) => /^\d{1,9}$/.test(text), 'must be an integer')
+    .refine((text) => /^\d{1,9}$/.test(text), `must be a whole number from ${minimum} to ${maximum}`)
     .transform(Number)
     .pipe(range(z.int(), minimum, maximum))
     .meta({ type: 'integer', minimum, maximum });

@@ -43,7 +43,7 @@ export async function noteFailure(
   error: FastifyError,
   options: ErrorHandling,
 ): Promise<DomainError> {
-  const known = translate(error, request.body);
+  const known = translate(error, { body: request.body, maxBytes: request.routeOptions.bodyLimit });
   if (known.code === 'internal_error' && known.detail.responseId === undefined) {
     request.log.error({ error: error.name, code: error.code, frames: frames(error) }, 'unexpected error');
   }
@@ -117,8 +117,11 @@ export function sendRefusal(
     .serializer(JSON.stringify);
 }
 
-/** `body`: the request body, of which the message may repeat a number or a short word. */
-export function translate(error: FastifyError, body?: unknown): DomainError {
+/** `body`: of which the message may repeat a number or a short word; `maxBytes`: of which it may have. */
+export function translate(
+  error: FastifyError,
+  { body, maxBytes }: { body?: unknown; maxBytes?: number | undefined } = {},
+): DomainError {
   if (error instanceof DomainError) {
     return error;
   }
@@ -135,7 +138,12 @@ export function translate(error: FastifyError, body?: unknown): DomainError {
   }
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new DomainError('payload_too_large', 'The request body is too large.');
+      return new DomainError(
+        'payload_too_large',
+        maxBytes === undefined
+          ? 'The request body is too large.'
+          : `The request body must have at most ${maxBytes} bytes.`,
+      );
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_INVALID_CONTENT_TYPE':
       return new DomainError('unsupported_media_type', 'The body must be application/json.');

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { fromIssues } from '#domain/foundation/validation/from-issues.ts';
 
 /** An operation without a declared query or body refuses one: ignored input must not look accepted. */
 export function rejectUndeclared(app: FastifyInstance): void {
@@ -23,10 +24,6 @@ function rejectUnknown(value: unknown, place: 'query' | 'body'): void {
   }
   const [key] = Object.keys(value);
   if (key !== undefined) {
-    const param = key.slice(0, 100);
-    throw new DomainError('unknown_parameter', 'The request has an unknown parameter.', {
-      param,
-      errors: [{ in: place, pointer: `/${param}`, code: 'unrecognized_keys', message: 'is not known' }],
-    });
+    throw fromIssues([{ code: 'unrecognized_keys', path: [], keys: [key] }], place);
   }
 }

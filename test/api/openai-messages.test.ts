@@ -38,7 +38,7 @@ describe('a message', () => {
     [
       { max_output_tokens: 1.5 },
       'max_output_tokens',
-      '`max_output_tokens` must be a whole number; a number was sent.',
+      '`max_output_tokens` must be a whole number; 1.5 was sent.',
     ],
     [{ max_output_tokens: 3 }, 'max_output_tokens', '`max_output_tokens` must be 16 to 1000000; 3 was sent.'],
     [
@@ -83,6 +83,29 @@ describe('a message', () => {
       422,
       '`platform.max_iterations` must be 1 to 50; 99 was sent.',
     ]);
+  });
+});
+
+describe('a message of any operation', () => {
+  const said = async (method: string, path: string, body?: unknown) => {
+    const more = body === undefined ? {} : { body };
+    const answer = await gateway.send({ method, path: `/v1${path}`, apiKey: world.apiKey, ...more });
+    return `${answer.status} ${errorOf(answer).message}`;
+  };
+
+  it('names a parameter that the operation does not take', async () => {
+    expect(await said('GET', '/connector-providers?limit=2')).toBe('422 `limit` is not known.');
+    expect(await said('POST', '/notifications/read-all', { all: true })).toBe('422 `all` is not known.');
+  });
+
+  it('says which numbers a query takes', async () => {
+    expect(await said('GET', '/events?limit=-5')).toBe('422 `limit` must be a whole number from 1 to 100.');
+  });
+
+  it('says how large a body may be', async () => {
+    expect(await said('POST', '/spaces', { name: 'x'.repeat(1_100_000) })).toBe(
+      '413 The request body must have at most 1048576 bytes.',
+    );
   });
 });
 

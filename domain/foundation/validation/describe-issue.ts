@@ -57,12 +57,15 @@ export function describeIssue(issue: SchemaIssue, sent: unknown): string {
     case 'unrecognized_keys':
       return message.startsWith(unknownField) ? message : unknownField;
     case 'invalid_type':
-      return wrongKind(message, String(expected));
+      return wrongKind(message, String(expected), sent);
     case 'invalid_value':
       return oneOf(Array.isArray(values) ? values.map(String) : [], sent);
     case 'too_big':
       return `must ${amount(origin, `at most ${String(maximum)}`)}${sentAmount(origin, sent)}`;
     case 'too_small':
+      if (minimum === 1 && (origin === 'string' || origin === 'array')) {
+        return typeof sent === 'string' && sent !== '' ? 'must not be blank' : 'must not be empty';
+      }
       return `must ${amount(origin, `at least ${String(minimum)}`)}${sentAmount(origin, sent)}`;
     case 'invalid_format':
       return own(forms, String(format)) ?? 'is not valid';
@@ -76,13 +79,16 @@ export function describeIssue(issue: SchemaIssue, sent: unknown): string {
 /** The kind of value that is wanted, in words. */
 export const kindOf = ({ expected }: SchemaIssue): string | undefined => kinds.get(String(expected));
 
-function wrongKind(message: string, expected: string): string {
+function wrongKind(message: string, expected: string, value: unknown): string {
   const [, received = ''] = /received ([a-z]+)$/i.exec(message) ?? [];
   if (received === 'undefined') {
     return 'is missing';
   }
   const [kind, sent] = [kinds.get(expected), kinds.get(received)];
   const wanted = kind === undefined ? 'is of another kind than it must be' : `must be ${kind}`;
+  if (expected === 'int' && received === 'number') {
+    return `${wanted}${sentNumber(value)}`;
+  }
   return sent === undefined ? wanted : `${wanted}; ${sent} was sent`;
 }
 

@@ -39,6 +39,23 @@ describe('a union of kinds', () => {
   });
 });
 
+describe('a value of another size', () => {
+  const schema = z.strictObject({
+    name: z.string().trim().min(1).optional(),
+    ids: z.array(z.string()).min(1).optional(),
+    count: z.int().optional(),
+  });
+
+  it.each([
+    [{ name: '' }, '`name` must not be empty.'],
+    [{ name: ' \t ' }, '`name` must not be blank.'],
+    [{ ids: [] }, '`ids` must not be empty.'],
+    [{ count: 1.5 }, '`count` must be a whole number; 1.5 was sent.'],
+  ])('is refused in words that are true of it: %j', (input, message) => {
+    expect(refusal(schema, input).message).toBe(message);
+  });
+});
+
 describe('a list of known values', () => {
   const values = Array.from({ length: 20 }, (_, n) => `value_${n}`) as [string, ...string[]];
   const shown = values.slice(0, 16).join(', ');
