@@ -1,3 +1,4 @@
+import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
 import { embedOnce } from './embed-once.ts';
 import { findTargets, type SearchTarget } from './find-targets.ts';
 import type { KnowledgeQuery } from './knowledge-query.ts';
@@ -22,7 +23,8 @@ const patienceMs = 10_000;
 
 /**
  * Searches several spaces as the caller and merges their passages by score; copies of a text are left out. `reason` also
- * says why not every space was searched by vectors.
+ * says why not every space was searched by vectors. A space that was deleted meanwhile, or that the caller may no longer
+ * search, is one without passages, unless the query names its collections.
  * @throws as `findTargets`
  */
 export async function searchSpaces(
@@ -61,11 +63,18 @@ async function searchEach(
   };
   const left = targets.values();
   let searched = 0;
+  let withdrawn = 0;
   const lane = async () => {
     try {
       for (const target of left) {
         shared.signal.throwIfAborted();
-        add(await searchSpace(shared, { ...query, ...target }));
+        try {
+          add(await searchSpace(shared, { ...query, ...target }));
+        } catch (error) {
+          rethrowUnlessWithdrawn(error, target);
+          withdrawn += 1;
+          if (withdrawn === targets.length) throw error;
+        }
         searched += 1;
         if (performance.now() > end) {
           return;
@@ -78,6 +87,16 @@ async function searchEach(
   await Promise.all(Array.from({ length: transactions / transactionsPerSpace(access, query) }, lane));
   failed.signal.throwIfAborted();
   return searched;
+}
+
+function rethrowUnlessWithdrawn(error: unknown, { collectionIds }: SearchTarget): void {
+  const codes = ['space_not_found', 'missing_permission'];
+  if (!(error instanceof DomainError && codes.includes(error.code))) {
+    throw error;
+  }
+  if (collectionIds !== null) {
+    throw notFound('collection_not_found');
+  }
 }
 
 /** A search by meaning ranks by words at the same time. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Context } from '#domain/foundation/access/context.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { searchSpaces } from '#domain/knowledge/search/search-spaces.ts';
 import type { CallerAccess } from '#domain/knowledge/search/search-space.ts';
 import { EmbeddingSpace } from '#test/support/embedding-space.ts';
@@ -82,6 +83,27 @@ describe('a search of several spaces', () => {
     await pause(400);
     expect(watch.after).toHaveLength(ended);
   });
+
+  it.each(['space_not_found', 'missing_permission'] as const)(
+    'goes on without a space that is withdrawn meanwhile: %s',
+    async (code) => {
+      const gone = new DomainError(code, 'Withdrawn.');
+      const without = (lost: readonly number[]) =>
+        watched(async (space) => {
+          if (lost.includes(space)) throw gone;
+        }).access;
+      const answer = await searchSpaces(without([0]), { ...query, alpha: 0.75, limit: 20 });
+      const texts = answer.passages.map(({ text }) => text);
+      expect(texts).toContain('Beacon number 5 is old.');
+      expect(texts).not.toContain('Beacon number 0 is old.');
+      expect(answer.spacesLeftOut).toBe(0);
+      await expect(searchSpaces(without([0, 1, 2, 3, 4, 5]), { ...query, alpha: 0 })).rejects.toBe(gone);
+      const collectionIds = [spaces[0]!.collectionId];
+      await expect(searchSpaces(without([0]), { ...query, collectionIds, alpha: 0 })).rejects.toMatchObject({
+        code: 'collection_not_found',
+      });
+    },
+  );
 
   it('says how many it has left out when time is up', async () => {
     const { access } = watched();
