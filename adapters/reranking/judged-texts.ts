@@ -20,5 +20,8 @@ export function judgedTexts(
 
 function truncate(given: string, maxTokens: number): string {
   const text = given.length <= maxUnits ? given : given.slice(0, maxUnits).replace(/[\ud800-\udbff]$/u, '');
-  return estimateTokens(text) <= maxTokens ? text : sliceByTokens(text, 0, maxTokens);
+  // No text has more tokens than units, by this estimate: most need none.
+  return text.length <= maxTokens || estimateTokens(text) <= maxTokens
+    ? text
+    : sliceByTokens(text, 0, maxTokens);
 }

@@ -109,13 +109,16 @@ function parse(text: string, sent: number, dialect: RerankDialect): RerankAnswer
   }
 }
 
-/** What a server counts is limited by what it was sent: no text has more tokens than bytes. */
+/**
+ * What a server counts is limited by what it was sent: no text has more tokens than bytes. Estimates take milliseconds of
+ * the process for long texts: only where the server counts none, and of the question once.
+ */
 function usageOf(read: RerankAnswer, { question, passages }: Judged): Pick<Reranked, 'tokens' | 'searches'> {
-  const pairs = passages.map((passage) => [question, passage] as const);
-  const most = pairs.reduce((sum, pair) => sum + Buffer.byteLength(pair.join('')) + bytesBesidePair, 0);
-  const estimated = pairs.reduce((sum, pair) => sum + estimateTokens(pair.join(' ')), 0);
+  const sumOf = (count: (text: string) => number) =>
+    passages.reduce((sum, passage) => sum + count(passage), passages.length * count(question));
+  const most = sumOf(Buffer.byteLength) + passages.length * bytesBesidePair;
   return {
-    tokens: Math.min(read.tokens ?? estimated, most),
+    tokens: Math.min(read.tokens ?? sumOf(estimateTokens), most),
     searches: Math.min(read.searches ?? 1, passages.length),
   };
 }

@@ -4,6 +4,7 @@ import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createRerankers } from '#adapters/reranking/create-rerankers.ts';
 import type { VendorOptions } from '#adapters/models/vendor-gateway.ts';
 import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
+import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
 import { RerankingFailure } from '#domain/knowledge/reranking/reranker.ts';
 import {
   RerankingModel,
@@ -77,6 +78,27 @@ async function failureOf(
   expect(failure).toBeInstanceOf(RerankingFailure);
   return failure as RerankingFailure;
 }
+
+/** Processor time of this process, in milliseconds. */
+async function busyFor(work: () => unknown): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+it.each(['jina', 'text_embeddings_inference'] as const)(
+  'a long question is measured once, and not with each passage: %s',
+  async (kind) => {
+    const long = 'é.ñ,ü '.repeat(660);
+    const judge = rerankersOf().of(row(kind, { maxTokens: 32_000 }));
+    const texts = Array.from({ length: 96 }, (_, n) => `Passage ${n}.`);
+    await judge.rerank(long, texts, never);
+    const whole = await busyFor(() => judge.rerank(long, texts, never));
+    const estimates = await busyFor(() => texts.map((text) => estimateTokens(long + text)));
+    expect(whole).toBeLessThan(estimates / 2);
+  },
+);
 
 describe.each(rerankingProviders)('a model of %s', (kind) => {
   it('is asked in its own format, with the stored key, and its scores are in the order of the passages', async () => {
