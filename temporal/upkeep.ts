@@ -40,23 +40,29 @@ export function startUpkeep({ client, deps, paces, logger }: UpkeepOptions): { s
     await sendSignal(client, signalWithStart('runSweep', { sweep: name }, 'wake', [{ budgetSeconds }]), []);
     return true;
   };
-  const wakeOrRelease = async (name: SweepName): Promise<boolean> => {
+  const wakeOrRelease = async (name: SweepName, failed: Map<SweepName, unknown>): Promise<boolean> => {
     try {
       return await wake(name);
     } catch (error) {
-      logger.warn(
-        { sweep: name, error: error instanceof Error ? error.name : 'unknown' },
-        'upkeep not woken',
-      );
+      failed.set(name, error);
       await releaseSweep(deps.database, name).catch(() => undefined);
       return true;
+    }
+  };
+  /** One line: what is away is away for all of them. */
+  const warnOf = (failed: ReadonlyMap<SweepName, unknown>): void => {
+    if (failed.size > 0) {
+      const errors = [...failed.values()].map((error) => (error instanceof Error ? error.name : 'unknown'));
+      logger.warn({ sweeps: [...failed.keys()], error: [...new Set(errors)].join() }, 'upkeep not woken');
     }
   };
   const tick = async (): Promise<number> => {
     try {
       const { due, waitSeconds } = await claimDueSweeps(deps.database, everySeconds);
       const names = sweepNames.filter((name) => due.includes(name));
-      const busy = await Promise.all(names.map(wakeOrRelease));
+      const failed = new Map<SweepName, unknown>();
+      const busy = await Promise.all(names.map((name) => wakeOrRelease(name, failed)));
+      warnOf(failed);
       await recordSwept(
         deps.database,
         names.filter((_, n) => busy[n] === false),
