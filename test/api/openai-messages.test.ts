@@ -102,6 +102,22 @@ describe('a message of any operation', () => {
     expect(await said('GET', '/events?limit=-5')).toBe('422 `limit` must be a whole number from 1 to 100.');
   });
 
+  it.each(['responses', 'openai/responses'])(
+    'names the field of an unknown previous response: %s',
+    async (at) => {
+      const path = `/v1/spaces/${world.spaceId}/${at}`;
+      const body = {
+        input: at === 'responses' ? { text: 'Why?' } : 'Why?',
+        previous_response_id: 'resp_unknown',
+      };
+      const answer = await gateway.send({ method: 'POST', path, apiKey: world.apiKey, body });
+      expect(errorOf(answer)).toMatchObject({
+        code: 'previous_response_not_found',
+        param: 'previous_response_id',
+      });
+    },
+  );
+
   it('says how large a body may be', async () => {
     expect(await said('POST', '/spaces', { name: 'x'.repeat(1_100_000) })).toBe(
       '413 The request body must have at most 1048576 bytes.',

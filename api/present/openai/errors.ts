@@ -23,7 +23,7 @@ export function nothingAt(url: string): string {
  */
 export function toOpenAiError(error: DomainError, status: number): { error: DomainError; status: number } {
   const { detail, code } = error;
-  const param = code === 'previous_response_not_found' ? 'previous_response_id' : detail.param;
+  const { param } = detail;
   const shown =
     param === undefined
       ? error

@@ -158,10 +158,13 @@ export class DomainError extends Error {
   }
 }
 
-/** A 404 that is the same for an unknown id, another tenant's and another space's. */
-export function notFound(code: Extract<DomainErrorCode, `${string}_not_found`>): DomainError {
+/**
+ * A 404 that is the same for an unknown id, another tenant's and another space's.
+ * @param param the field of the body that names it; omitted: the path does
+ */
+export function notFound(code: Extract<DomainErrorCode, `${string}_not_found`>, param?: string): DomainError {
   const thing = code.replace(/_not_found$/, '').replaceAll('_', ' ');
-  return new DomainError(code, `No such ${thing}.`);
+  return new DomainError(code, `No such ${thing}.`, param === undefined ? {} : { param });
 }
 
 export function invalid(param: string, message: string): DomainError {

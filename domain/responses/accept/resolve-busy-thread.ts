@@ -78,7 +78,7 @@ async function readNamed(
       ? await ctx.em.findOne(Response, { id, ...unexpired() })
       : await lockUnexpired(ctx.em, id);
   if (named === null || named.spaceId !== spaceId) {
-    throw notFound('previous_response_not_found');
+    throw notFound('previous_response_not_found', 'previous_response_id');
   }
   authorizeResponse(ctx.caller, 'responses.read', named.principalId);
   const beside = queue.length > 0 && !queue.includes(id);
@@ -100,7 +100,7 @@ async function lockUnpurged({ em }: Context, id: string): Promise<void> {
     [id],
   );
   if (kept.length === 0) {
-    throw notFound('previous_response_not_found');
+    throw notFound('previous_response_not_found', 'previous_response_id');
   }
 }
 
