@@ -116,7 +116,7 @@ function parse(text: string, sent: number, dialect: RerankDialect): RerankAnswer
 function usageOf(read: RerankAnswer, { question, passages }: Judged): Pick<Reranked, 'tokens' | 'searches'> {
   const sumOf = (count: (text: string) => number) =>
     passages.reduce((sum, passage) => sum + count(passage), passages.length * count(question));
-  const most = sumOf(Buffer.byteLength) + passages.length * bytesBesidePair;
+  const most = sumOf((text) => Buffer.byteLength(text)) + passages.length * bytesBesidePair;
   return {
     tokens: Math.min(read.tokens ?? sumOf(estimateTokens), most),
     searches: Math.min(read.searches ?? 1, passages.length),
