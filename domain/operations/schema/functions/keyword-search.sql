@@ -23,7 +23,8 @@ $$;
 -- null: of any. No condition of the first step says so: the statistics of a table know nothing of a language to come.
 -- Tenant and collections stand in sub-selects, so that the planner does not see them: where its statistics do not know
 -- them it would expect one candidate. Max 20,000 passages are ranked: where the rarest word of a question is in more, those
--- that the index gives first stand for all, since ranking a million would take longer than a search may.
+-- that the index gives first stand for all, since ranking a million would take longer than a search may. The limit stands
+-- behind every condition: what may not be found takes no place.
 create or replace function app.rank_passages_of_language(
   p_config regconfig, p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[],
   p_enforced uuid[], p_readers text[], p_limit integer)
@@ -60,11 +61,12 @@ begin
     with found as materialized (
       select c.document_id, c.generation, c.position, length(c.tsv)::float8 as size, %13$s as spoken, %1$s
       from public.chunks c
-      where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1 limit %14$s),
+      where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1),
     candidates as materialized (
       select f.document_id, f.generation, f.position, f.size, %2$s
       from found f join public.documents d on d.tenant_id = (select $3) and d.id = f.document_id and d.generation = f.generation
-      where f.spoken and d.collection_id = any (array(select unnest($4))) and ($5 is null or f.document_id in (select unnest($5))) %12$s),
+      where f.spoken and d.collection_id = any (array(select unnest($4))) and ($5 is null or f.document_id in (select unnest($5))) %12$s
+      limit %14$s),
     together as materialized (
       select c.*, sum(c.size) over d as text_size, row_number() over d = 1 as is_first, %4$s
       from candidates c window d as (partition by c.document_id)),
