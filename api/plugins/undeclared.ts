@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { unknownOf } from '#domain/foundation/validation/unknown-field.ts';
 
 /** An operation without a declared query or body refuses one: ignored input must not look accepted. */
 export function rejectUndeclared(app: FastifyInstance): void {
@@ -26,7 +27,7 @@ function rejectUnknown(value: unknown, place: 'query' | 'body'): void {
     const param = key.slice(0, 100);
     throw new DomainError('unknown_parameter', 'The request has an unknown parameter.', {
       param,
-      errors: [{ in: place, pointer: `/${param}`, code: 'unrecognized_keys', message: 'is not known' }],
+      errors: [{ in: place, pointer: `/${param}`, code: 'unrecognized_keys', message: unknownOf([]) }],
     });
   }
 }
