@@ -16,7 +16,7 @@ export async function waitUntilReady(
   }
 }
 
-/** @returns the instance id of whoever answers with success, if it has one */
+/** @returns the instance id of the server that answers with success, if it has any */
 async function answering(url: string, signal: AbortSignal): Promise<string | null> {
   try {
     const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(2000)]) });

@@ -60,7 +60,7 @@ const lastEvent = async (type: string) =>
   ).rows[0]!.metadata;
 
 describe('a principal with a hundred open sessions', () => {
-  it('ends the one that was unused for the longest time when it begins another', async () => {
+  it('ends the session that was unused for the longest time when it begins another', async () => {
     const first = await signIn(gateway, server, provider.slug);
     const principalId = await principalOf(first.session_id);
     await insertSessions(admin, { tenantId: world.tenantId, principalId, providerId: provider.id }, 99);

@@ -1,6 +1,6 @@
 /**
  * With what a process answers its readiness in, where INSTANCE_ID is set: only the process that has it in its environment
- * can, so that whoever started it does not take another server on the port for it.
+ * can, so that its launcher does not take another server on the port for it.
  */
 export const instanceHeader = 'x-instance-id';
 

@@ -7,7 +7,7 @@ export const unknownField = 'is not known';
 /** Longer names are compared with none: they are of no field. */
 const maxLength = 60;
 
-/** For a schema of what people write: the refusal of an unknown field names the one that was meant, or those known. */
+/** For a schema of what people write: the refusal of an unknown field names the field that was meant, or those known. */
 export const namingKnownFields: z.core.$ZodErrorMap = (issue) =>
   issue.code === 'unrecognized_keys' && issue.inst instanceof z.ZodObject
     ? unknownOf(Object.keys(issue.inst.shape), issue.keys[0])
