@@ -1,4 +1,6 @@
 import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
+import { z } from 'zod';
+import { namingKnownFields } from '#domain/foundation/validation/unknown-field.ts';
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { recordRefusal } from '#domain/identity/principals/record-refusal.ts';
 import { recordLimitReached } from '#domain/responses/accept/record-limit-reached.ts';
@@ -72,6 +74,8 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
       }
     },
   };
+  // Also for the schemas of procedures and forms.
+  z.config({ customError: namingKnownFields });
   handleErrors(app, errors);
   readJsonBodies(app);
   await sendSecureHeaders(app);

@@ -38,6 +38,7 @@ import { processorPressure } from '#adapters/process/processor-pressure.ts';
 import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
+import { instanceHeaders } from '#domain/foundation/kernel/instance-header.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
@@ -264,7 +265,9 @@ const upkeep = startUpkeep({
 });
 
 const server = createServer((request, response) => {
-  void answer(request.url ?? '/').then(({ status, text }) => response.writeHead(status).end(text));
+  void answer(request.url ?? '/').then(({ status, text }) =>
+    response.writeHead(status, instanceHeaders(config.INSTANCE_ID)).end(text),
+  );
 });
 server.listen(config.WORKER_PORT, config.HOST);
 

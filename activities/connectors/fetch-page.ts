@@ -28,12 +28,13 @@ type FailedOutcome = Extract<Outcome, { is: 'failed' }>;
  * already is not fetched again, unless the page supersedes that with another state of it. Failures in a row are those of
  * the documents when the source answers otherwise. A document that it gave no answer for is tried once more at the end.
  * When the time is over before the page is, what was fetched is stored without the page's end.
+ * @param end null: what is fetched is no page of the listing
  * @param cutEnd ends the page also then; null: another step goes on with it
  */
 export async function fetchPage(
   work: FetchWork,
   page: SourcePage,
-  { end, cutEnd, endsAt }: { end: PageEnd; cutEnd: PageEnd | null; endsAt: number },
+  { end, cutEnd, endsAt }: { end: PageEnd | null; cutEnd: PageEnd | null; endsAt: number },
 ): Promise<SyncRun> {
   const { deps, open, signal } = work;
   const { tenantId, connector, run } = open;
@@ -177,13 +178,15 @@ export async function fetchPage(
 function isFresh(
   { version, readers }: ListedDocument,
   known: KnownDocument | undefined,
-  { run, page, end }: { run: SyncRun; page: SourcePage; end: PageEnd },
+  { run, page, end }: { run: SyncRun; page: SourcePage; end: PageEnd | null },
 ): boolean {
   if (known?.listing !== run.listing) {
     return true;
   }
   const isOther = version === null ? page.scope === 'changes' : version !== known.version;
-  return end.supersedes && known.state !== 'failed' && (known.isGone || readers !== undefined || isOther);
+  return (
+    end?.supersedes === true && known.state !== 'failed' && (known.isGone || readers !== undefined || isOther)
+  );
 }
 
 /** @returns failures that are the documents' own; those that got no answer are put into `again` */

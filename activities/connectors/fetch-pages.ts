@@ -1,9 +1,10 @@
 import { beginListing } from '#domain/knowledge/synchronisation/begin-listing.ts';
+import { failedDocuments } from '#domain/knowledge/synchronisation/failed-documents.ts';
 import type { PageEnd } from '#domain/knowledge/synchronisation/page-end.ts';
 import { PageStored } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
-import { storablePage } from '#domain/knowledge/synchronisation/storable-page.ts';
+import { storablePage, type StorablePage } from '#domain/knowledge/synchronisation/storable-page.ts';
 import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
 import { hasReaders } from '#domain/knowledge/synchronisation/has-readers.ts';
 import type { FetchPagesResult, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
@@ -39,6 +40,8 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
   const before = open.run.recordsFetched;
   const repeats = { idle: 0, repeated: 0 };
   let { run } = open;
+  /** A source fetches what it has listed before, since it was opened. */
+  let hasListed = false;
   /** No document has readers. */
   let hasNone = false;
   try {
@@ -55,6 +58,7 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
         hasNone = !(await deps.unitOfWork.inTenant(tenantId, (em) => hasReaders(em, open.connector)));
         if (!hasNone) throw withoutReaders();
       }
+      hasListed = true;
       const seen = run.recordsFetched;
       const end = endOf(page, { cursor, pages: run.pages, repeats });
       const cutEnd = cutEndOf(run, page, end);
@@ -78,6 +82,9 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       repeats.idle = page.documents.length === 0 ? repeats.idle + 1 : 0;
       repeats.repeated = page.documents.length > 0 && run.recordsFetched === seen ? repeats.repeated + 1 : 0;
     }
+    if (hasListed && run.listsChanges) {
+      run = await repeatFailed({ ...work, open: { ...open, run } }, endsAt);
+    }
     return { state: 'listed', recordsFetched: run.recordsFetched };
   } catch (error) {
     const isPassing =
@@ -92,6 +99,24 @@ async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
       return { state: 'more', recordsFetched: current.run.recordsFetched, pauseMs: pauseOf(error) };
     }
     throw error;
+  }
+}
+
+/** Fetches once more what failed before, so that the checkpoint need not wait for it. What is left is of the next run. */
+async function repeatFailed(work: FetchWork, endsAt: number): Promise<SyncRun> {
+  const { deps, open } = work;
+  const documents = await deps.unitOfWork.inTenant(open.tenantId, (em) => failedDocuments(em, open));
+  if (documents.length === 0) {
+    return open.run;
+  }
+  const page = { documents, gone: [], next: null, checkpoint: null, total: null, scope: 'changes' } as const;
+  try {
+    return await fetchPage(work, page, { end: null, cutEnd: null, endsAt });
+  } catch (error) {
+    if (!(error instanceof PageStored)) {
+      throw error;
+    }
+    return (await deps.unitOfWork.inTenant(open.tenantId, (em) => findRunning(em, open.run.id))).run;
   }
 }
 
@@ -112,7 +137,7 @@ function withoutReaders(): SourceFailure {
 }
 
 function endOf(
-  page: SourcePage,
+  page: StorablePage,
   at: { cursor: string | null; pages: number; repeats: { idle: number; repeated: number } },
 ): PageEnd {
   const isEndless =
@@ -132,5 +157,6 @@ function endOf(
     total: page.total,
     listsChanges: page.scope === 'changes',
     isTruncated: isEndless || page.truncated === true,
+    failures: page.failures,
   };
 }

@@ -10,7 +10,10 @@ import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { repeatWithAccount } from '#domain/knowledge/source-connections/repeat-with-account.ts';
 import type { FinishSyncInput, SyncConnectorEnd } from '#workflows/sync-connector/messages.ts';
 
-/** A run of at least so many documents fails if more than half of them could not be fetched. */
+/**
+ * A run of at least so many documents fails if more than half of them could not be fetched. A listing of changes does
+ * not: its run also fetches all that failed before.
+ */
 const minForFailure = 20;
 
 /** Ends a run by what its steps have counted. A finished run stays as it is. */
@@ -58,7 +61,7 @@ function endOf(run: SyncRun, end: FinishSyncInput['end'], errorCode: FinishSyncI
   if (end === 'failed') {
     return { status: 'failed', errorCode: errorCode ?? 'internal_error', errorText: run.errorText ?? null };
   }
-  if (run.recordsFetched >= minForFailure && run.failed * 2 > run.recordsFetched) {
+  if (!run.listsChanges && run.recordsFetched >= minForFailure && run.failed * 2 > run.recordsFetched) {
     const errorText = 'More than half of the documents could not be fetched.';
     return { status: 'failed', errorCode: 'source_unreachable', errorText };
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { namingKnownFields } from '#domain/foundation/validation/describe-issue.ts';
+import { namingKnownFields } from '#domain/foundation/validation/unknown-field.ts';
 import { fromIssues } from '#domain/foundation/validation/from-issues.ts';
 import type { AuthorizationTarget } from '#domain/capabilities/connections/authorization-servers.ts';
 import type { ProviderDescription, SourceCatalogue } from '#domain/knowledge/connectors/source-providers.ts';

@@ -12,7 +12,15 @@ export const sessionRecord = z
     identity_provider_id: uuid,
     status: z.enum(['active', 'expired', 'ended']),
     end_reason: z
-      .enum(['logout', 'revoked', 'reuse', 'provider_disabled', 'provider_changed', 'principal_deleted'])
+      .enum([
+        'logout',
+        'revoked',
+        'reuse',
+        'superseded',
+        'provider_disabled',
+        'provider_changed',
+        'principal_deleted',
+      ])
       .nullable(),
     current: z.boolean().meta({ description: 'Whether this very request is of the session.' }),
     created_at: timestamp,

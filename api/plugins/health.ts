@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { instanceHeaders } from '#domain/foundation/kernel/instance-header.ts';
 import type { GatewayDependencies } from '../compose.ts';
 
 const readyWithinMs = 500;
@@ -19,6 +20,7 @@ export function serveHealth(app: FastifyInstance, deps: GatewayDependencies): vo
     reply.type('text/plain').send('ok\n'),
   );
   app.get('/readyz', { config: { public: 'readiness' } }, async (_request, reply) => {
+    reply.headers(instanceHeaders(deps.config.INSTANCE_ID));
     if (deps.draining.value) {
       return reply.status(503).type('text/plain').send('draining\n');
     }

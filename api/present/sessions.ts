@@ -4,16 +4,19 @@ import type { Session } from '#domain/identity/sessions/session.entity.ts';
 
 /** A session in lists; never with a token. */
 export function presentSession(identity: Pick<Identity, 'sessionId'>) {
-  return (session: Session): SessionRecord => ({
-    session_id: session.id,
-    principal_id: session.principalId,
-    identity_provider_id: session.providerId,
-    status: session.endedAt != null ? 'ended' : session.expiresAt <= new Date() ? 'expired' : 'active',
-    end_reason: session.endReason ?? null,
-    current: session.id === identity.sessionId,
-    created_at: session.createdAt.toISOString(),
-    last_used_at: session.lastUsedAt.toISOString(),
-    expires_at: session.expiresAt.toISOString(),
-    ended_at: session.endedAt?.toISOString() ?? null,
-  });
+  return (session: Session): SessionRecord => {
+    const end = session.end();
+    return {
+      session_id: session.id,
+      principal_id: session.principalId,
+      identity_provider_id: session.providerId,
+      status: end !== null ? 'ended' : session.expiresAt <= new Date() ? 'expired' : 'active',
+      end_reason: end?.reason ?? null,
+      current: session.id === identity.sessionId,
+      created_at: session.createdAt.toISOString(),
+      last_used_at: session.lastUsedAt.toISOString(),
+      expires_at: session.expiresAt.toISOString(),
+      ended_at: end?.at.toISOString() ?? null,
+    };
+  };
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Provider, type Configuration } from 'oidc-provider';
+import { instanceHeaders } from '#domain/foundation/kernel/instance-header.ts';
 import { MemoryAdapter } from './memory-adapter.ts';
 import { loginPage } from './page.ts';
 import type { ProviderSettings } from './settings.ts';
@@ -9,11 +10,12 @@ import { demoClientId, demoUsers } from '../platform/demo-users.ts';
 
 const maxFormLength = 1_000;
 
-/** The demo's identity provider, on the loopback interface only. */
-export async function serveProvider(settings: ProviderSettings): Promise<Server> {
+/** The demo's identity provider, on the loopback interface only. @param instanceId see `instanceHeaders` */
+export async function serveProvider(settings: ProviderSettings, instanceId?: string): Promise<Server> {
   const provider = new Provider(settings.issuer, configurationOf(settings));
   const handle = provider.callback();
   const server = createServer((request, response) => {
+    response.setHeaders(new Map(Object.entries(instanceHeaders(instanceId))));
     const uid = /^\/interaction\/([\w-]+)$/.exec(request.url ?? '')?.[1];
     if (uid === undefined) {
       void handle(request, response);

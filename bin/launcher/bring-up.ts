@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Children } from './children.ts';
@@ -70,8 +71,8 @@ export async function bringUp(launch: Launch): Promise<RunningStack> {
   children.startService('worker', commands.worker, environments.worker);
   const [demo] = await all(launch, [
     seedDemo(launch, environments),
-    waitForService(launch, 'gateway', settings.ports.gateway),
-    waitForService(launch, 'worker', settings.ports.worker),
+    waitForService(launch, 'gateway', { port: settings.ports.gateway, env: environments.gateway }),
+    waitForService(launch, 'worker', { port: settings.ports.worker, env: environments.worker }),
     waitForProvider(launch, provider),
   ]);
   const signInUrl =
@@ -96,26 +97,34 @@ async function startDatabase(launch: Launch): Promise<string> {
 }
 
 /** Only with demo data: the provider serves the demo tenant alone. */
-async function startIdentityProvider(launch: Launch): Promise<DemoProvider | undefined> {
+async function startIdentityProvider(
+  launch: Launch,
+): Promise<(DemoProvider & { instanceId: string }) | undefined> {
   const { env, settings, data, commands, children } = launch;
   if (!settings.seedsDemo || commands.identityProvider === undefined) return undefined;
   const provider = await prepareIdentityProvider(data.path);
+  const instanceId = randomUUID();
   const callbacks = ['/api', '/api-proxy'].map(
     (prefix) => `${gatewayUrl(settings)}${prefix}/v1/auth/oidc/${demoProviderId}/callback`,
   );
   children.startService('identity-provider', commands.identityProvider, {
     PATH: env['PATH'],
     EXIT_WITH_PARENT: '1',
+    INSTANCE_ID: instanceId,
     IDENTITY_PROVIDER_FILE: provider.file,
     IDENTITY_PROVIDER_REDIRECTS: callbacks.join(','),
   });
-  return provider;
+  return { ...provider, instanceId };
 }
 
-async function waitForProvider(launch: Launch, provider: DemoProvider | undefined): Promise<void> {
+async function waitForProvider(
+  launch: Launch,
+  provider: Awaited<ReturnType<typeof startIdentityProvider>>,
+): Promise<void> {
   if (provider === undefined) return;
-  const page = `${provider.issuer}/.well-known/openid-configuration`;
-  await waitFor(launch, 'identity-provider', (signal) => waitUntilReady(page, signal));
+  const { issuer, instanceId } = provider;
+  const place = { url: `${issuer}/.well-known/openid-configuration`, instanceId };
+  await waitFor(launch, 'identity-provider', (signal) => waitUntilReady(place, signal));
 }
 
 async function startWorkflowServer(launch: Launch): Promise<TemporalPlace> {
@@ -180,8 +189,13 @@ async function runToEnd(
   return stdout;
 }
 
-function waitForService(launch: Launch, name: 'gateway' | 'worker', port: number): Promise<void> {
-  return waitFor(launch, name, (signal) => waitUntilReady(`http://127.0.0.1:${port}/readyz`, signal));
+function waitForService(
+  launch: Launch,
+  name: 'gateway' | 'worker',
+  { port, env }: { port: number; env: NodeJS.ProcessEnv },
+): Promise<void> {
+  const place = { url: `http://127.0.0.1:${port}/readyz`, instanceId: env['INSTANCE_ID'] ?? '' };
+  return waitFor(launch, name, (signal) => waitUntilReady(place, signal));
 }
 
 /** Waits with an announcement and a time limit; the failure carries a sentence and the child's last lines. */

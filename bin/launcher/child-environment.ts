@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { own } from '#domain/foundation/kernel/own.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -68,6 +69,7 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
     HOST: '127.0.0.1',
     LOG_LEVEL: settings.logLevel,
     EXIT_WITH_PARENT: '1',
+    INSTANCE_ID: randomUUID(),
     ...memorySettings,
     PUBLIC_URL: gatewayUrl(settings),
     EGRESS_ALLOW: egress.filter(Boolean).join(','),

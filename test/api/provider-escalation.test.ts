@@ -241,8 +241,10 @@ describe('a provider whose client changes', () => {
       sessions_ended: 1,
       identities_unlinked: 1,
     });
-    const { rows } = await admin.query('select end_reason from sessions where id = $1', [session.session_id]);
-    expect(rows).toEqual([{ end_reason: 'provider_changed' }]);
+    const all = await gateway.send({ method: 'GET', path: '/v1/admin/sessions', apiKey: owner.apiKey });
+    expect(all.body.data).toMatchObject([
+      { session_id: session.session_id, status: 'ended', end_reason: 'provider_changed' },
+    ]);
 
     expect(verdict(await link(owner.apiKey, owner.principalId, 'ada'))).toBe('200');
     expect(await tryToSignIn(provider.slug, 'ada')).toBe('200');

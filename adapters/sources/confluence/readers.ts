@@ -127,9 +127,10 @@ export class Readers {
     if (narrow === null) {
       return wide;
     }
-    const shared = narrow.groups.filter((id) => wide.groups.includes(id));
+    const inWide = new Set(wide.groups);
+    const shared = narrow.groups.filter((id) => inWide.has(id));
     const named = new Set(narrow.addresses);
-    for (const id of narrow.groups.filter((each) => !shared.includes(each))) {
+    for (const id of narrow.groups.filter((each) => !inWide.has(each))) {
       for (const address of await this.#people.members(id, signal)) {
         named.add(address);
       }

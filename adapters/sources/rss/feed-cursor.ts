@@ -7,6 +7,7 @@ const cursorSchema = z.strictObject({
   pending: z.array(index),
   failed: z.array(index),
   isLastTry: z.boolean(),
+  read: z.int().min(0).default(0),
   offset: z.int().min(0),
   versions,
 });
@@ -18,6 +19,8 @@ export interface FeedCursor {
   /** Tried once more after all others, so that one broken feed does not hold up the rest. */
   failed: number[];
   isLastTry: boolean;
+  /** Feeds that could be read. */
+  read: number;
   offset: number;
   /** Of the feeds, by key: the next checkpoint. */
   versions: Map<string, string>;

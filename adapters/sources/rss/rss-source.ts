@@ -4,6 +4,7 @@ import {
   type FetchInput,
   type ListInput,
   type Source,
+  type SourceFailureCode,
   type SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
@@ -54,7 +55,12 @@ export class RssSource implements Source {
         }
       }
       const passing = failures.find((failure) => !isEnding(failure));
-      throw passing ?? (this.#urls.length > checkedFeeds ? this.#ofOneFeed(failures[0]) : failures[0]);
+      throw (
+        passing ??
+        (this.#urls.length > checkedFeeds
+          ? this.#ofSeveral(failures[0], 'Some of the feeds cannot be read.')
+          : failures[0])
+      );
     });
   }
 
@@ -63,9 +69,17 @@ export class RssSource implements Source {
       const known = parseCheckpoint(checkpoint);
       const state: FeedCursor =
         cursor === null
-          ? { pending: [...this.#urls.keys()], failed: [], isLastTry: false, offset: 0, versions: new Map() }
+          ? {
+              pending: [...this.#urls.keys()],
+              failed: [],
+              isLastTry: false,
+              read: 0,
+              offset: 0,
+              versions: new Map(),
+            }
           : parseCursor(cursor, this.#urls.length);
       const documents: FeedDocument[] = [];
+      const failures: { ref: string; code: SourceFailureCode; message: string }[] = [];
       for (let feeds = 0; feeds < feedsPerPage && !isFull(documents); feeds += 1) {
         const [index] = state.pending;
         if (index === undefined) break;
@@ -73,14 +87,22 @@ export class RssSource implements Source {
           await this.#take(state, this.#urls[index] ?? '', { known, documents, signal });
         } catch (error) {
           if (signal.aborted) throw error;
-          const hasOthers = state.pending.length > 1 || state.failed.length > 0;
-          if (state.isLastTry || !hasOthers) {
-            // What the page has counts; the next one begins with the failure.
-            if (documents.length === 0) throw this.#ofOneFeed(requestFailure(error, signal));
-            break;
+          if (!state.isLastTry && this.#urls.length > 1) {
+            state.failed.push(index);
+            nextFeed(state);
+          } else {
+            const failure = requestFailure(error, signal);
+            if (!isDead(failure) || (state.pending.length === 1 && state.read === 0)) {
+              // What the page has counts; the next one begins with the failure.
+              if (documents.length === 0) throw this.#ofSeveral(failure, 'None of the feeds can be read.');
+              break;
+            }
+            const [{ code, message }, ref] = [failure, this.#urls[index] ?? ''];
+            failures.push({ ref, code, message });
+            // The next run lists all of it.
+            state.versions.delete(feedKeyOf(ref));
+            nextFeed(state);
           }
-          state.failed.push(index);
-          nextFeed(state);
         }
         if (state.pending.length === 0 && state.failed.length > 0) {
           Object.assign(state, { pending: state.failed, failed: [], isLastTry: true });
@@ -89,6 +111,7 @@ export class RssSource implements Source {
       const isEnd = state.pending.length === 0;
       return {
         documents,
+        failures,
         gone: [],
         next: isEnd ? null : encodeCursor(state),
         checkpoint: isEnd ? JSON.stringify(Object.fromEntries(state.versions)) : null,
@@ -118,10 +141,10 @@ export class RssSource implements Source {
     return Promise.resolve(true);
   }
 
-  /** What one of several feeds refuses, or lacks, is no reason to suspend the connector. */
-  #ofOneFeed(failure: unknown): unknown {
+  /** What some of several feeds refuse, or lack, is no reason to suspend the connector. */
+  #ofSeveral(failure: unknown, which: string): unknown {
     return isEnding(failure) && this.#urls.length > 1
-      ? new SourceFailure('source_unreachable', `One of the feeds cannot be read. ${failure.message}`)
+      ? new SourceFailure('source_unreachable', `${which} ${failure.message}`)
       : failure;
   }
 
@@ -144,6 +167,7 @@ export class RssSource implements Source {
       documents.push(document);
       state.offset += 1;
     }
+    state.read += 1;
     nextFeed(state);
   }
 
@@ -175,6 +199,11 @@ export class RssSource implements Source {
 /** Failures that suspend a connector at once. */
 function isEnding(failure: unknown): failure is SourceFailure {
   return failure instanceof SourceFailure && ['scope_invalid', 'auth_failed'].includes(failure.code);
+}
+
+/** Of one of several feeds that also fails when it is tried once more; for a pause the listing waits. */
+function isDead(failure: unknown): failure is SourceFailure {
+  return failure instanceof SourceFailure && failure.code !== 'rate_limited';
 }
 
 function nextFeed(state: FeedCursor): void {

@@ -48,12 +48,13 @@ export function beginState(
 ): ListingState {
   const now = Date.now() / 1_000;
   const before = checkpoint === null ? null : parseStored(checkpointForm, checkpoint);
+  const listed = new Set(before?.channels);
   const isUsable =
     before !== null &&
     isRecentListing(before.whole * 1_000, scope.relist_hours) &&
     // Of a clock that was wrong: the days until then would be left out.
     before.began <= now &&
-    channels.every((id) => before.channels.includes(id));
+    channels.every((id) => listed.has(id));
   const first = dayStart(now - scope.history_days * daySeconds);
   return {
     form: 2,

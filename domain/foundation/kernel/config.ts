@@ -100,6 +100,11 @@ const shared = {
   HOST: z.string().default('127.0.0.1'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   EXIT_WITH_PARENT: z.enum(['0', '1']).default('0'),
+  /** Sent with the readiness as the header `x-instance-id`. */
+  INSTANCE_ID: z
+    .string()
+    .regex(/^[\w-]{1,100}$/)
+    .optional(),
   /**
    * The gateway's address for browsers, to which sign-in returns and calls lead that need an account. When not given,
    * `http://127.0.0.1:PORT`, for a worker `http://127.0.0.1:8080`.

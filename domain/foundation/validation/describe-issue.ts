@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { own } from '../kernel/own.ts';
+import { maxValues, unknownField } from './unknown-field.ts';
 
 /** What the schema library reports of one problem, without its place. */
 export interface SchemaIssue {
@@ -24,10 +24,6 @@ const kinds = new Map([
   ['null', 'null'],
 ]);
 
-/** Of one list that a message names. */
-export const maxValues = 16;
-const unknownField = 'is not known';
-
 /** Formats of the schema library. A pattern of our own has its form in its message. */
 const forms: Readonly<Record<string, string>> = {
   uuid: 'must be a UUID',
@@ -37,12 +33,6 @@ const forms: Readonly<Record<string, string>> = {
   email: 'must be an e-mail address such as ada@example.com',
   url: 'must be an address such as https://www.example.com/path',
 };
-
-/** For `safeParse` of a form that is not in the description of the API: an unknown field is refused with the known ones. */
-export const namingKnownFields: z.core.$ZodErrorMap = ({ code, inst }) =>
-  code === 'unrecognized_keys' && inst instanceof z.ZodObject
-    ? `${unknownField}; known are ${Object.keys(inst.shape).join(', ')}`
-    : undefined;
 
 /**
  * Describes the expected value and, where it is safe, the received one: numbers, kinds and lengths, and a plain word

@@ -1,4 +1,5 @@
-import { kindOf, maxValues, type SchemaIssue } from './describe-issue.ts';
+import { kindOf, type SchemaIssue } from './describe-issue.ts';
+import { maxValues } from './unknown-field.ts';
 
 /** A problem as the schema library reports it; `path` is relative to the enclosing union. */
 export interface Issue extends SchemaIssue {

@@ -13,7 +13,7 @@ export async function reloadIdentity<T extends Identity>(em: EntityManager, iden
   const { apiKeyId, sessionId } = identity;
   const later = { $gt: await databaseNow(em) };
   if (sessionId != null) {
-    const open = { id: sessionId, endedAt: null, expiresAt: later };
+    const open = { id: sessionId, endedAt: null, providerEndedAt: null, expiresAt: later };
     if ((await em.count(Session, open)) === 0) {
       throw invalidCredentials();
     }

@@ -18,6 +18,9 @@ const schema = defineEntity({
     provisioning: p.text().$type<Provisioning>().default('known'),
     strictRotation: p.boolean().default(false),
     status: p.text().$type<'active' | 'disabled'>().default('active'),
+    /** The sessions that began before have ended: see `endSessionsOfProvider`. */
+    sessionsEndedAt: p.datetime().nullable(),
+    sessionsEndReason: p.text().$type<'provider_disabled' | 'provider_changed'>().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),
   }),

@@ -16,9 +16,10 @@ export async function closeLogins(em: EntityManager, providerId: string): Promis
  * Unlinks the provider's subjects from their users, until they are linked again. @returns the number of links removed
  */
 export async function unlinkIdentities(em: EntityManager, providerId: string): Promise<number> {
-  const unlinked = await em.execute(
-    'delete from external_identities where provider_id = ? returning principal_id',
+  const [row] = await em.execute<{ unlinked: number }[]>(
+    `with gone as (delete from external_identities where provider_id = ? returning 1)
+     select count(*)::int as unlinked from gone`,
     [providerId],
   );
-  return unlinked.length;
+  return row?.unlinked ?? 0;
 }

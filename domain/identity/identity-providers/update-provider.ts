@@ -3,7 +3,7 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { changedFields } from '#domain/foundation/kernel/changed-fields.ts';
 import { findCaller } from '#domain/identity/principals/find-principal.ts';
-import { endSessions } from '#domain/identity/sessions/end-sessions.ts';
+import { endSessionsOfProvider } from '#domain/identity/sessions/end-provider-sessions.ts';
 import type { NewProvider } from './add-provider.ts';
 import { saveClientSecret } from './client-secret.ts';
 import type { IdentityProvider } from './identity-provider.entity.ts';
@@ -78,18 +78,18 @@ async function applyChanges(
 ): Promise<void> {
   const { id: providerId } = provider;
   const isAnother = changed.includes('clientId');
+  const isDisabled = changed.includes('status') && provider.status === 'disabled';
   const reason = isAnother ? 'provider_changed' : 'provider_disabled';
-  const ended =
-    isAnother || provider.status === 'disabled' ? await endSessions(em, { providerId, reason }) : [];
+  const ended = isAnother || isDisabled ? await endSessionsOfProvider(em, provider, reason) : 0;
   const unlinked = isAnother ? await unlinkIdentities(em, providerId) : null;
-  if (changed.length > 0 || ended.length > 0) {
+  if (changed.length > 0) {
     await recordEvent(em, caller, {
       type: 'security.identity_provider_changed',
       resource: { type: 'identity_provider', id: providerId },
       changedFields: [...changed],
       metadata: {
         change: changed.includes('status') ? provider.status : 'updated',
-        sessions_ended: ended.length,
+        sessions_ended: ended,
         ...(unlinked === null ? {} : { identities_unlinked: unlinked }),
       },
     });

@@ -91,7 +91,8 @@ async function lockFamily(em: EntityManager, found: FoundToken): Promise<FamilyR
     found.session_id,
   ]);
   const [row] = await em.execute<FamilyRow[]>(
-    `select s.generation, s.ended_at is not null as ended, p.strict_rotation as strict,
+    `select s.generation, p.strict_rotation as strict,
+       s.ended_at is not null or coalesce(p.sessions_ended_at >= s.created_at, false) as ended,
        (extract(epoch from s.expires_at) * 1000)::float8 as family_expires, k.generation as token_generation,
        (extract(epoch from k.retired_at) * 1000)::float8 as retired,
        (extract(epoch from k.expires_at) * 1000)::float8 as token_expires,

@@ -4,6 +4,8 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { isOfOpenProvider } from '#domain/identity/sessions/end-sessions.ts';
+import { endSuperseded } from '#domain/identity/sessions/live-sessions.ts';
 import { mintTokens, type SessionTokens } from '#domain/identity/sessions/mint-tokens.ts';
 import { Session } from '#domain/identity/sessions/session.entity.ts';
 import { transactionRequired } from './check-id-token.ts';
@@ -30,7 +32,8 @@ export interface NewSession {
 }
 
 /**
- * Creates a session with a new id, whatever the request contained (no session fixation). @throws
+ * Creates a session with a new id, whatever the request contained (no session fixation), and ends those that are then
+ * too many of its principal. @throws
  * `login_transaction_required` if the provider was disabled meanwhile
  */
 export async function openSession(
@@ -42,16 +45,17 @@ export async function openSession(
   const seconds = Math.min(maxLifetime ?? maxSeconds, maxSeconds);
   const deviceHash = device == null ? null : hashFor(work.secrets, 'device', device);
   const isKnown = deviceHash !== null && (await em.count(Session, { principalId, deviceHash })) > 0;
-  // Locks the provider against being disabled concurrently: that would end the visible sessions and miss this one.
+  // Locks the provider against what ends all of its sessions: this one began before that, or begins after it.
   const open = await em.execute(
     `with provider as (select id from identity_providers where tenant_id = ? and id = ? and status = 'active' for share)
-     insert into sessions (tenant_id, id, principal_id, provider_id, device_hash, expires_at)
-     select ?, ?, ?, provider.id, ?, now() + make_interval(secs => ?) from provider returning id`,
+     insert into sessions (tenant_id, id, principal_id, provider_id, device_hash, expires_at, created_at)
+     select ?, ?, ?, provider.id, ?, now() + make_interval(secs => ?), clock_timestamp() from provider returning id`,
     [tenantId, provider.id, tenantId, id, principalId, deviceHash, seconds],
   );
   if (open.length === 0) {
     throw transactionRequired();
   }
+  const superseded = await endSuperseded(em, { tenantId, principalId });
   const tokens = await mintTokens(work, { tenantId, id, generation: 1 });
   const session = await em.findOneOrFail(Session, { id });
   const identity = { tenantId, principalId, apiKeyId: null, keyPermissions: null, sessionId: id };
@@ -59,7 +63,11 @@ export async function openSession(
   await recordEvent(em, actor, {
     type: 'security.login_succeeded',
     resource: { type: 'session', id },
-    metadata: { identity_provider_id: provider.id, new_device: !isKnown },
+    metadata: {
+      identity_provider_id: provider.id,
+      new_device: !isKnown,
+      ...(superseded === 0 ? {} : { sessions_superseded: superseded }),
+    },
     notify: !isKnown,
   });
   return { sessionId: id, expiresAt: session.expiresAt, tokens };
@@ -73,8 +81,8 @@ export async function reopenSession(
 ): Promise<OpenedSession | null> {
   const { em } = work;
   const [locked] = await em.execute<{ generation: number }[]>(
-    `update sessions set generation = generation + 1, last_used_at = now()
-     where id = ? and ended_at is null and expires_at > now() returning generation`,
+    `update sessions s set generation = generation + 1, last_used_at = now()
+     where id = ? and ended_at is null and expires_at > now() and ${isOfOpenProvider} returning generation`,
     [sessionId],
   );
   if (locked === undefined) {

@@ -1,5 +1,6 @@
 import { TooManyBytes, type ReceivedBytes } from '#domain/foundation/bytes/byte-store.ts';
 import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
+import { LastBytes } from '#domain/foundation/bytes/last-bytes.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { fingerprintOf, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
@@ -106,11 +107,15 @@ const tooLarge = (maxBytes: number): DomainError =>
 /** Keeps the first and the last bytes of a stream, and refuses one whose content no description can make readable. */
 class Sniffed implements AsyncIterable<Uint8Array> {
   readonly #source: AsyncIterable<Uint8Array>;
+  readonly #tail = new LastBytes(sniffedTailBytes);
   head: Uint8Array = new Uint8Array();
-  tail: Uint8Array = new Uint8Array();
 
   constructor(source: AsyncIterable<Uint8Array>) {
     this.#source = source;
+  }
+
+  get tail(): Uint8Array {
+    return this.#tail.bytes;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
@@ -122,7 +127,7 @@ class Sniffed implements AsyncIterable<Uint8Array> {
           rejectUnreadable(this.head);
         }
       }
-      this.tail = Buffer.concat([this.tail, piece.subarray(-sniffedTailBytes)]).subarray(-sniffedTailBytes);
+      this.#tail.add(piece);
       yield piece;
     }
   }

@@ -3,11 +3,12 @@ import type { Actor } from '#domain/foundation/access/caller.ts';
 import { recordEvent, type AuditEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import type { Connector } from './connector.entity.ts';
 import { eventOf } from './connector-event.ts';
 import { isRunnable } from './connector-status.ts';
 import { SyncRun } from './sync-run.entity.ts';
-import { isFinished, type SyncErrorCode, type SyncStatus } from './sync-status.ts';
+import { isFinished, maxRepeated, type SyncErrorCode, type SyncStatus } from './sync-status.ts';
 
 export interface RunEnd {
   status: Exclude<SyncStatus, 'queued' | 'running'>;
@@ -55,7 +56,7 @@ export async function finishRun(
   switch (end.status) {
     case 'completed':
     case 'completed_with_errors':
-      succeed(connector, run, now);
+      await succeed(em, { connector, run }, now);
       record(`collection.sync_${end.status}`, {
         ...(isFirst ? {} : { notify: false }),
         metadata: countsOf(run),
@@ -89,7 +90,12 @@ async function requesterOf(em: EntityManager, connector: Connector, run: SyncRun
   return { ...actor, origin: { ...actor.origin, via } };
 }
 
-function succeed(connector: Connector, run: SyncRun, now: Date): void {
+async function succeed(
+  em: EntityManager,
+  ended: { connector: Connector; run: SyncRun },
+  now: Date,
+): Promise<void> {
+  const { connector, run } = ended;
   connector.failedRuns = 0;
   connector.failingSince = null;
   connector.staleNotifiedAt = null;
@@ -100,12 +106,31 @@ function succeed(connector: Connector, run: SyncRun, now: Date): void {
   if (run.deletesHeld > 0 && !run.listsChanges) {
     // Only another listing of everything shows what is missing once more.
     connector.checkpoint = null;
-  } else if (run.isListed && !run.isTruncated && run.failed === 0) {
+  } else if (run.isListed && !run.isTruncated && (await canRepeatFailed(em, run))) {
     connector.checkpoint = run.cursorTo ?? null;
   } else {
-    // A document that failed is listed again by the next run.
+    // What failed is listed again by the next run.
     dropCheckpoint(connector, run);
   }
+}
+
+/**
+ * Whether what failed need not be listed again: all that failed in the listing of a run can be fetched by itself, and
+ * the connector has no more of it than a run takes.
+ */
+async function canRepeatFailed(em: EntityManager, run: SyncRun): Promise<boolean> {
+  if (run.failed === 0) {
+    return true;
+  }
+  const failed = `select from source_documents
+    where tenant_id = ${averageUuid} and connector_id = ${averageUuid} and state = 'failed'`;
+  const of = [run.tenantId, run.connectorId];
+  const [row] = await em.execute<{ repeats: boolean }[]>(
+    `select not exists (${failed} and listing = ? and not can_repeat)
+       and (select count(*) from (${failed} limit ${maxRepeated + 1}) f) <= ${maxRepeated} as repeats`,
+    [...of, run.listing, ...of],
+  );
+  return row?.repeats === true;
 }
 
 /**

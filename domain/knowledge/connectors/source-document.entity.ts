@@ -28,6 +28,10 @@ const schema = defineEntity({
     askedListing: p.integer().nullable(),
     /** What the source answered; null: nothing. */
     wasThere: p.boolean().nullable(),
+    /** Fetches in a row that failed. */
+    failures: p.smallint().default(0),
+    /** It failed, and can be fetched again without another listing of it. */
+    canRepeat: p.boolean().default(false),
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),
   }),

@@ -59,6 +59,12 @@ export interface SourcePage {
    * would read what is new.
    */
   lacksReaders?: boolean;
+  /**
+   * Roots of the scope that cannot be read while others can: their documents stay, the run goes on, names them in its
+   * errors and ends as `completed_with_errors`. Where none can be read, the listing fails. `ref` is the root's name in
+   * the scope.
+   */
+  failures?: readonly { ref: string; code: SourceFailureCode; message: string }[];
   /** A limit of the scope or of the provider cut the listing: nothing counts as deleted. */
   truncated?: boolean;
 }

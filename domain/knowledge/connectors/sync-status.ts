@@ -44,6 +44,9 @@ export interface SyncError {
 /** Max errors of documents in a run's record. */
 export const maxSyncErrors = 20;
 
+/** Documents that failed before and are fetched again by a run that lists changes; of more, everything is listed again. */
+export const maxRepeated = 500;
+
 /** State of a document of the source: its passages are stored, it is left out for a reason, or its fetch failed. */
 export const sourceDocumentStates = ['stored', 'skipped', 'failed'] as const;
 export type SourceDocumentState = (typeof sourceDocumentStates)[number];

@@ -1,3 +1,5 @@
+import type { SyncError } from '#domain/knowledge/connectors/sync-status.ts';
+
 /** The end of a page, with its last batch. */
 export interface PageEnd {
   /** Of a page that supersedes: without what the same page lists. */
@@ -14,4 +16,6 @@ export interface PageEnd {
    */
   supersedes: boolean;
   isTruncated: boolean;
+  /** Of roots; see `SourcePage`. */
+  failures: readonly SyncError[];
 }

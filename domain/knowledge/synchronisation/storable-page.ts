@@ -12,6 +12,7 @@ export interface StorableDocument extends ListedDocument {
 
 export interface StorablePage extends SourcePage {
   documents: readonly StorableDocument[];
+  failures: NonNullable<SourcePage['failures']>;
 }
 
 /**
@@ -23,7 +24,12 @@ export function storablePage(page: SourcePage): StorablePage {
   if (!cursors.every((cursor) => cursor === null || isStorable(cursor))) {
     throw new SourceFailure('source_invalid', 'The source names a place in its listing that is no text.');
   }
-  return { ...page, documents: page.documents.map(storable), gone: page.gone.map(storableRef) };
+  return {
+    ...page,
+    documents: page.documents.map(storable),
+    gone: page.gone.map(storableRef),
+    failures: (page.failures ?? []).map((each) => ({ ...each, ref: cleanText(each.ref) })),
+  };
 }
 
 function storable(listed: ListedDocument): StorableDocument {

@@ -128,27 +128,34 @@ async function saveRows(
       byte_size: outcome.is === 'stored' ? outcome.read.content.byteLength : listed.byteSize,
       state: outcome.is === 'unchanged' && documentId !== null ? 'stored' : state,
       error_code: 'code' in outcome ? outcome.code : null,
+      // Readers are stored with a document: without them everybody would read what was never stored before.
+      can_repeat: outcome.is === 'failed' && (documentId !== null || listed.readers === undefined),
       // The document leaves the collection with the deletions, which the guard may hold back.
       is_gone: outcome.is === 'skipped' && documentId !== null,
     };
   });
   await em.execute(
     `insert into source_documents as s
-       (tenant_id, id, connector_id, ref, document_id, name, url, version, content_hash, byte_size, state, error_code, is_gone, listing)
-     select ?, r.id, ?, r.ref, r.document_id, r.name, r.url, r.version, r.content_hash, r.byte_size, r.state, r.error_code, r.is_gone, ?
+       (tenant_id, id, connector_id, ref, document_id, name, url, version, content_hash, byte_size, state, error_code, is_gone, listing,
+        failures, can_repeat)
+     select ?, r.id, ?, r.ref, r.document_id, r.name, r.url, r.version, r.content_hash, r.byte_size, r.state, r.error_code, r.is_gone, ?,
+       case r.state when 'failed' then 1 else 0 end, r.can_repeat
      from jsonb_to_recordset(?::jsonb) as r(id uuid, ref text, document_id uuid, name text, url text, version text,
-       content_hash text, byte_size bigint, state text, error_code text, is_gone boolean)
+       content_hash text, byte_size bigint, state text, error_code text, is_gone boolean, can_repeat boolean)
      on conflict (tenant_id, connector_id, ref) do update set
        document_id = excluded.document_id, name = excluded.name, url = excluded.url, version = excluded.version,
        content_hash = excluded.content_hash, byte_size = coalesce(excluded.byte_size, s.byte_size),
        state = excluded.state, error_code = case when excluded.state = s.state and excluded.error_code is null then s.error_code else excluded.error_code end,
-       listing = excluded.listing, is_gone = excluded.is_gone, updated_at = now()`,
+       failures = case excluded.state when 'failed' then least(s.failures + 1, 100) else 0 end,
+       can_repeat = excluded.can_repeat, listing = excluded.listing, is_gone = excluded.is_gone, updated_at = now()`,
     [tenantId, connectorId, listing, JSON.stringify(rows)],
   );
 }
 
 async function endPage(em: EntityManager, connector: Connector, run: SyncRun, end: PageEnd): Promise<void> {
   await markGone(em, { connector, run }, end);
+  run.failed += end.failures.length;
+  noteErrors(run, end.failures);
   run.pages += 1;
   run.pageRecords = 0;
   run.position = end.next;

@@ -43,6 +43,8 @@ import { Migration20261127083000 } from '#domain/operations/schema/migrations/sy
 import { Migration20261127100010 } from '#domain/operations/schema/migrations/api-keys/Migration20261127100010.ts';
 import { Migration20261127100020 } from '#domain/operations/schema/migrations/sign-in/Migration20261127100020.ts';
 import { Migration20261127110000 } from '#domain/operations/schema/migrations/invites/Migration20261127110000.ts';
+import { Migration20261127120000 } from './migrations/sign-in/Migration20261127120000.ts';
+import { Migration20261127120100 } from './migrations/source-documents/Migration20261127120100.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -89,6 +91,8 @@ export const migrationsList = [
   { name: 'Migration20261127100010', class: Migration20261127100010 },
   { name: 'Migration20261127100020', class: Migration20261127100020 },
   { name: 'Migration20261127110000', class: Migration20261127110000 },
+  { name: 'Migration20261127120000', class: Migration20261127120000 },
+  { name: 'Migration20261127120100', class: Migration20261127120100 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

@@ -10,7 +10,7 @@ const beginning = '-infinity';
 /** Rows that are deleted when their retention is over. The column has an index, and `app_system` may read it. */
 export interface AgedRows {
   table: string;
-  column: 'created_at' | 'expires_at';
+  column: 'created_at' | 'expires_at' | 'ended_at' | 'revoked_at';
   /** Counted from the time in the column, as an interval. */
   retention: string;
   /** An additional SQL condition on a row `r`. */
@@ -41,13 +41,13 @@ export function agedSweep(kinds: readonly AgedRows[]): Sweep {
       const [begun, low = beginning] = round.place ?? [];
       const left = kinds.slice(
         Math.max(
-          kinds.findIndex(({ table }) => table === begun),
+          kinds.findIndex((kind) => nameOf(kind) === begun),
           0,
         ),
       );
       let total = { done: 0, failed: 0 };
       for (const kind of left) {
-        const from = kind.table === begun ? low : beginning;
+        const from = nameOf(kind) === begun ? low : beginning;
         const { done, failed, next } = await sweepKind(deps, round, kind, from);
         total = { done: total.done + done, failed: total.failed + failed };
         if (next !== null) {
@@ -59,6 +59,9 @@ export function agedSweep(kinds: readonly AgedRows[]): Sweep {
   };
 }
 
+/** Of rows in a place of a round. */
+const nameOf = ({ table, column }: AgedRows): string => `${table}.${column}`;
+
 async function sweepKind(deps: SweepDependencies, round: Round, kind: AgedRows, from: string) {
   const failures = new RowFailures();
   let done = 0;
@@ -68,7 +71,7 @@ async function sweepKind(deps: SweepDependencies, round: Round, kind: AgedRows, 
     for (const range of ranges) {
       // A page may hold a row of each of thousands of tenants. The next round lists the remaining rows again.
       if (removed > 0 && !round.mayGoOn()) {
-        return { done: done + removed, failed: failures.count, next: [kind.table, low] };
+        return { done: done + removed, failed: failures.count, next: [nameOf(kind), low] };
       }
       await failures.collect(async () => {
         removed += await remove(deps.purge, kind, range);
@@ -82,7 +85,7 @@ async function sweepKind(deps: SweepDependencies, round: Round, kind: AgedRows, 
     // Rows of the last timestamp may remain, so the next page starts at it; or behind it if no row could be deleted,
     // so that failing rows do not block the others.
     low = removed > 0 ? last.high : await nextMicrosecond(deps, last.high);
-    const next = [kind.table, low];
+    const next = [nameOf(kind), low];
     round.reached(next);
     if (!round.mayGoOn()) {
       return { done, failed: failures.count, next };

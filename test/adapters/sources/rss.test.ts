@@ -210,19 +210,47 @@ describe('a feed that fails', () => {
     await expect(source.check(signal)).rejects.toMatchObject({ code: 'source_invalid' });
   });
 
-  it('does not hold up the others, is tried once more, and fails the run', async () => {
+  it('does not hold up the others, is tried once more, and is a failure of its own', async () => {
+    let asked = 0;
     const broken = feed('/broken', '', 500);
+    const answer = server.routes.get('/broken')!;
+    server.routes.set('/broken', (...given) => {
+      asked += 1;
+      return answer(...given);
+    });
     const source = await open({ feed_urls: [broken, server.feedUrl] });
     await server.put('a', 'one');
     const first = await source.list({ cursor: null, checkpoint: null }, signal);
-    expect(first.documents).toHaveLength(1);
-    const next = { cursor: first.next, checkpoint: null };
-    await expect(source.list(next, signal)).rejects.toMatchObject({ code: 'source_unreachable' });
+    expect(first).toMatchObject({
+      documents: [{ url: expect.anything() }],
+      failures: [{ ref: broken, code: 'source_unreachable' }],
+      gone: [],
+      next: null,
+    });
+    expect(asked).toBe(2);
+    expect(first.checkpoint).toContain('etag');
+    // It is listed whole once it answers, while the other one has not changed.
     feed('/broken', rss('<item><title>b</title></item>'));
-    const second = await source.list(next, signal);
+    const second = await source.list({ cursor: null, checkpoint: first.checkpoint }, signal);
     expect(second.documents.map(({ name }) => name)).toEqual(['T/b.html']);
-    expect(second.next).toBeNull();
-    expect(second.checkpoint).toContain('etag');
+    expect(second.failures).toEqual([]);
+  });
+
+  it('that has listed a part of itself before it broke is listed whole by the next run', async () => {
+    const long = rss(
+      '<item><title>t</title></item>'.repeat(1) +
+        Array.from({ length: 150 }, (_, n) => `<item><title>n${n}</title></item>`).join(''),
+    );
+    const breaking = feed('/breaking', long, 200, { etag: '"1"' });
+    const scope = { feed_urls: [server.feedUrl, breaking] };
+    await server.put('a', 'one');
+    const first = await (await open(scope)).list({ cursor: null, checkpoint: null }, signal);
+    feed('/breaking', '', 404);
+    const last = await (await open(scope)).list({ cursor: first.next, checkpoint: null }, signal);
+    expect(last).toMatchObject({ failures: [{ ref: breaking, code: 'scope_invalid' }], next: null });
+    feed('/breaking', long, 200, { etag: '"1"' });
+    const next = await (await open(scope)).list({ cursor: null, checkpoint: last.checkpoint }, signal);
+    expect(next.documents.length).toBe(100);
   });
 
   it.each([404, 410, 401, 403, 500])(
@@ -232,9 +260,11 @@ describe('a feed that fails', () => {
       await server.put('a', 'one');
       const source = await open({ feed_urls: [dead, server.feedUrl] });
       await source.check(signal);
-      const first = await source.list({ cursor: null, checkpoint: null }, signal);
-      expect(first.documents).toHaveLength(1);
-      await expect(source.list({ cursor: first.next, checkpoint: null }, signal)).rejects.toMatchObject({
+      const listed = await source.list({ cursor: null, checkpoint: null }, signal);
+      expect(listed).toMatchObject({ failures: [{ ref: dead }], next: null });
+      expect(listed.documents).toHaveLength(1);
+      const none = await open({ feed_urls: [dead, feed('/other', '', status)] });
+      await expect(none.list({ cursor: null, checkpoint: null }, signal)).rejects.toMatchObject({
         code: 'source_unreachable',
       });
     },

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
+import { instanceHeaders } from '#domain/foundation/kernel/instance-header.ts';
 
 const [variable = 'PORT', crashFile = ''] = process.argv.slice(2);
 const log = (msg: string): void =>
@@ -13,6 +14,7 @@ if (crashFile && existsSync(crashFile)) {
 }
 exitWithParent();
 const server = createServer((request, response) => {
+  response.setHeaders(new Map(Object.entries(instanceHeaders(process.env['INSTANCE_ID']))));
   const { DATABASE_ADMIN_URL: admin, TEMPORAL_ADDRESS: temporal, EXIT_WITH_PARENT: exit } = process.env;
   const body = request.url === '/pid' ? { pid: process.pid } : { admin: admin ?? null, temporal, exit };
   response.setHeader('content-type', 'application/json').end(JSON.stringify(body));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { fromIssues } from '#domain/foundation/validation/from-issues.ts';
+import { namingKnownFields } from '#domain/foundation/validation/unknown-field.ts';
 
 /** The refusal of `input`. */
 function refusal(schema: z.ZodType, input: unknown) {
@@ -93,5 +94,42 @@ describe('a key that the caller chose', () => {
 
   it('is repeated where it is short', () => {
     expect(refusal(schema, { metadata: { 'a/b': 1 } }).errors).toMatchObject([{ pointer: '/metadata/a~1b' }]);
+  });
+});
+
+describe('an unknown field', () => {
+  const schema = z.strictObject({
+    max_output_tokens: z.number().optional(),
+    instructions: z.string().optional(),
+    ab: z.string().optional(),
+  });
+  const messageOf = (known: z.ZodObject, input: object) => {
+    const { error } = known.safeParse(input, { error: namingKnownFields });
+    return fromIssues(error?.issues ?? [], 'body', input).message;
+  };
+
+  it.each([
+    [{ max_output_token: 1 }, '`max_output_token` is not known; max_output_tokens is.'],
+    [{ maxOutputTokens: 1 }, '`maxOutputTokens` is not known; max_output_tokens is.'],
+    [{ instrutcions: 'x' }, '`instrutcions` is not known; instructions is.'],
+    [{ instructioms: 'x' }, '`instructioms` is not known; instructions is.'],
+    [{ colour: 'red' }, '`colour` is not known; known are max_output_tokens, instructions, ab.'],
+    [{ c: 'red' }, '`c` is not known; known are max_output_tokens, instructions, ab.'],
+    [
+      { ['i'.repeat(200_000)]: 1 },
+      `\`${'i'.repeat(100)}\` is not known; known are max_output_tokens, instructions, ab.`,
+    ],
+  ])('is refused with the field that was meant, or with the known ones', (input, message) => {
+    expect(messageOf(schema, input)).toBe(message);
+  });
+
+  it('is refused with sixteen of many known ones, and where there are none', () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 20 }, (_, n) => [`field_${n}`, z.string().optional()]),
+    );
+    expect(messageOf(z.strictObject(many), { colour: 1 })).toBe(
+      `\`colour\` is not known; known are ${Object.keys(many).slice(0, 16).join(', ')} and others.`,
+    );
+    expect(messageOf(z.strictObject({}), { colour: 1 })).toBe('`colour` is not known; no field is.');
   });
 });

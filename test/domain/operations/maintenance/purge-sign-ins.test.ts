@@ -8,6 +8,7 @@ import { openSession } from '#domain/identity/sign-in/open-session.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { registerProvider } from '../../../support/sign-in.ts';
 import { insertKeys } from '../../../support/many-keys.ts';
+import { insertSessions } from '../../../support/many-sessions.ts';
 import { sweepOnce } from '../../../support/sweeps.ts';
 import { connect } from '../../../support/tables.ts';
 import { createWorld, secrets } from '../../../support/world.ts';
@@ -119,4 +120,37 @@ it('API keys are purged a month after they expired, and while no response refers
   await admin.query(`delete from responses where id = 'resp_purge'`);
   expect(await left()).toEqual([1, 4]);
   await orm.close(true);
+});
+
+it('ended sessions and revoked keys are purged a month after their end, however late they would have expired', async () => {
+  const world = await createWorld(database.unitOfWork);
+  const { tenantId } = world;
+  const { principalId } = world.owner;
+  const provider = await registerProvider(database, world, {
+    issuer: 'https://id.example.com',
+    alg: 'ES256',
+  });
+  await insertSessions(admin, { tenantId, principalId, providerId: provider.id }, 3);
+  await insertKeys(admin, { tenantId, principalId }, { count: 3, prefix: 'ended' });
+  const ends = `case n when 1 then now() - interval '31 days' when 2 then now() - interval '29 days' end`;
+  await admin.query(
+    `update sessions s set ended_at = ${ends}, end_reason = case when n < 3 then 'logout' end
+     from (select id, row_number() over (order by last_used_at) as n from sessions where tenant_id = $1) o
+     where s.id = o.id`,
+    [tenantId],
+  );
+  await admin.query(
+    `update api_keys k set revoked_at = ${ends}
+     from (select id, row_number() over (order by key_id) as n from api_keys where key_id like 'ended%') o
+     where k.id = o.id`,
+  );
+  const orm = createOrm({ url: database.purgeUrl, statementTimeoutMs: 5_000 });
+  await sweepOnce(purgeSignIns, { ...database, purge: new UnitOfWork(orm) });
+  await orm.close(true);
+  const { rows } = await admin.query(
+    `select (select array_agg(ended_at is null order by last_used_at) from sessions where tenant_id = $1) as sessions,
+       (select array_agg(revoked_at is null order by key_id) from api_keys where key_id like 'ended%') as keys`,
+    [tenantId],
+  );
+  expect(rows).toEqual([{ sessions: [false, true], keys: [false, true] }]);
 });
