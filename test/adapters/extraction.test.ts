@@ -32,6 +32,8 @@ describe('markdown', () => {
 });
 
 describe('html', () => {
+  /** Takes the search for the main part of a page tens of seconds. */
+  const soup = `${'<div>'.repeat(50)}x${'</div>'.repeat(50)}`.repeat(200);
   const page = `<!doctype html><html><head><title>Harbour guide</title><script>alert('x')</script></head><body>
     <nav><a href="/">Home</a></nav><h1>Harbour guide</h1><p>The Halden beacon is <b>painted</b> ultramarine.</p>
     <h2>Opening</h2><p>Nine &amp; later.</p></body></html>`;
@@ -68,13 +70,19 @@ describe('html', () => {
     expect(requests).toBe(0);
   });
 
+  it.each(['<div>', '<b>'])('is read as a whole where %s is nested without end', async (tag) => {
+    const content = `<h1>Guide</h1>${tag.repeat(50_000)}The beacon is painted.`;
+    const { sections, text } = await extract('text/html', content);
+    expect(text.trim()).toBe('The beacon is painted.');
+    expect(sections.map(({ heading }) => heading)).toEqual(['Guide']);
+  });
+
   it('is given up when it takes too long, and leaves the process free meanwhile', async () => {
     const slow = createTextExtractor({ timeoutMs: 1_000, heapMb: 256 });
     let ticks = 0;
     const ticking = setInterval(() => (ticks += 1), 20);
-    const content = '<div>'.repeat(5_000);
     await expect(
-      slow.extract(sourceOf({ tenantId: 'a', mediaType: 'text/html', content }), never),
+      slow.extract(sourceOf({ tenantId: 'a', mediaType: 'text/html', content: soup }), never),
     ).rejects.toBeInstanceOf(ExtractionFailure);
     clearInterval(ticking);
     expect(ticks).toBeGreaterThan(10);
@@ -83,7 +91,7 @@ describe('html', () => {
   it('stops when it is aborted', async () => {
     const stop = new AbortController();
     const reading = extractor.extract(
-      sourceOf({ tenantId: 'a', mediaType: 'text/html', content: '<div>'.repeat(5_000) }),
+      sourceOf({ tenantId: 'a', mediaType: 'text/html', content: soup }),
       stop.signal,
     );
     stop.abort(new Error('stopped'));
