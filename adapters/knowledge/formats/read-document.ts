@@ -27,7 +27,7 @@ interface Scope {
 
 /** Messages within messages that are read. */
 const maxMessages = 5;
-/** UTF-16 units of a page whose main part is searched for; of one that is longer, or nested deeply, all text is taken. */
+/** UTF-16 units of a page whose main part is searched for; of a longer or deeply nested page all text is taken. */
 const maxMainPart = 2_000_000;
 
 /** Reads a document by what its content is. Readers are imported on demand: most documents need one of them. */
