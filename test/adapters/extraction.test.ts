@@ -7,6 +7,7 @@ import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
 import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { sourceOf } from '../support/document-source.ts';
+import { slowPage } from '../support/slow-page.ts';
 
 const extractor = createTextExtractor();
 const never = new AbortController().signal;
@@ -32,8 +33,6 @@ describe('markdown', () => {
 });
 
 describe('html', () => {
-  /** Takes the search for the main part of a page tens of seconds. */
-  const soup = `${'<div>'.repeat(50)}x${'</div>'.repeat(50)}`.repeat(200);
   const page = `<!doctype html><html><head><title>Harbour guide</title><script>alert('x')</script></head><body>
     <nav><a href="/">Home</a></nav><h1>Harbour guide</h1><p>The Halden beacon is <b>painted</b> ultramarine.</p>
     <h2>Opening</h2><p>Nine &amp; later.</p></body></html>`;
@@ -82,7 +81,7 @@ describe('html', () => {
     let ticks = 0;
     const ticking = setInterval(() => (ticks += 1), 20);
     await expect(
-      slow.extract(sourceOf({ tenantId: 'a', mediaType: 'text/html', content: soup }), never),
+      slow.extract(sourceOf({ tenantId: 'a', mediaType: 'text/html', content: slowPage }), never),
     ).rejects.toBeInstanceOf(ExtractionFailure);
     clearInterval(ticking);
     expect(ticks).toBeGreaterThan(10);
@@ -91,7 +90,7 @@ describe('html', () => {
   it('stops when it is aborted', async () => {
     const stop = new AbortController();
     const reading = extractor.extract(
-      sourceOf({ tenantId: 'a', mediaType: 'text/html', content: soup }),
+      sourceOf({ tenantId: 'a', mediaType: 'text/html', content: slowPage }),
       stop.signal,
     );
     stop.abort(new Error('stopped'));
