@@ -25,14 +25,21 @@ const mappedMb = 1_024;
 const pageKb = 4;
 
 /**
+ * Collects garbage often, and returns what is freed to the system: while it works, such a process counts with its worker.
+ * New objects that fill 16 MiB, and a heap that doubles, take 30 MiB more and save no time that can be measured.
+ */
+const smallHeap = ['--max-semi-space-size=4', '--heap-growing-percent=60'];
+const smallHeapEnv = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' };
+
+/**
  * Starts a module as a process with limits of the operating system: of mapped data, no core dump, no files written. It
- * gets no environment, and this process's number as its argument.
+ * gets no environment but the settings of its memory, and this process's number as its argument.
  */
 export function startLimitedChild(module: string, { heapMb, residentMb }: ChildLimits): ChildProcess {
   const program = [
     process.execPath,
     `--max-old-space-size=${heapMb}`,
-    '--max-semi-space-size=16',
+    ...smallHeap,
     module,
     String(process.pid),
   ];
@@ -48,7 +55,7 @@ export function startLimitedChild(module: string, { heapMb, residentMb }: ChildL
     ? [shell, '-c', limits.join(' 2>/dev/null; '), 'sh', ...program]
     : program;
   return spawn(command, args, {
-    env: {},
+    env: smallHeapEnv,
     stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
     detached: hasShell,

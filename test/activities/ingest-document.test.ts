@@ -15,6 +15,7 @@ import type { IngestDocumentResult } from '#workflows/ingest-document/messages.t
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { wordEmbedders, type WordEmbedders } from '#test/support/word-embedders.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
+import { slowPage } from '#test/support/slow-page.ts';
 
 let world: KnowledgeWorld;
 
@@ -84,7 +85,7 @@ describe('ingestDocument', () => {
   });
 
   it('ends a document that cannot be extracted in time as failed', async () => {
-    const { input } = await upload('<div>'.repeat(5_000), 'text/html');
+    const { input } = await upload(slowPage, 'text/html');
     const hurried = createTextExtractor({ timeoutMs: 500, heapMb: 256 });
     expect(await run(input, hurried)).toMatchObject({ status: 'failed', failureCode: 'too_slow' });
   });

@@ -7,6 +7,7 @@ import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
 import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { sourceOf } from '../support/document-source.ts';
+import { slowPage } from '../support/slow-page.ts';
 
 const extractor = createTextExtractor();
 const never = new AbortController().signal;
@@ -68,13 +69,19 @@ describe('html', () => {
     expect(requests).toBe(0);
   });
 
+  it.each(['<div>', '<b>'])('is read as a whole where %s is nested without end', async (tag) => {
+    const content = `<h1>Guide</h1>${tag.repeat(50_000)}The beacon is painted.`;
+    const { sections, text } = await extract('text/html', content);
+    expect(text.trim()).toBe('The beacon is painted.');
+    expect(sections.map(({ heading }) => heading)).toEqual(['Guide']);
+  });
+
   it('is given up when it takes too long, and leaves the process free meanwhile', async () => {
     const slow = createTextExtractor({ timeoutMs: 1_000, heapMb: 256 });
     let ticks = 0;
     const ticking = setInterval(() => (ticks += 1), 20);
-    const content = '<div>'.repeat(5_000);
     await expect(
-      slow.extract(sourceOf({ tenantId: 'a', mediaType: 'text/html', content }), never),
+      slow.extract(sourceOf({ tenantId: 'a', mediaType: 'text/html', content: slowPage }), never),
     ).rejects.toBeInstanceOf(ExtractionFailure);
     clearInterval(ticking);
     expect(ticks).toBeGreaterThan(10);
@@ -83,7 +90,7 @@ describe('html', () => {
   it('stops when it is aborted', async () => {
     const stop = new AbortController();
     const reading = extractor.extract(
-      sourceOf({ tenantId: 'a', mediaType: 'text/html', content: '<div>'.repeat(5_000) }),
+      sourceOf({ tenantId: 'a', mediaType: 'text/html', content: slowPage }),
       stop.signal,
     );
     stop.abort(new Error('stopped'));

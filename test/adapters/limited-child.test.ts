@@ -30,6 +30,24 @@ it.runIf(process.platform === 'linux')(
   },
 );
 
+it.runIf(process.platform === 'linux')(
+  'a limited process has a small heap, and of the environment only what sets it',
+  async () => {
+    const child = startLimitedChild(module, { heapMb: 64, residentMb: 256 });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const listOf = (name: string) =>
+      readFileSync(`/proc/${child.pid}/${name}`, 'utf8').split('\0').filter(Boolean);
+    await expect.poll(() => listOf('cmdline')[0]).toBe(process.execPath);
+    expect(listOf('cmdline')).toContain('--max-semi-space-size=4');
+    // A shell may add its folder, and Node the channel to the parent.
+    const names = listOf('environ').map((each) => each.slice(0, each.indexOf('=')));
+    expect(names.filter((name) => name !== 'PWD' && !name.startsWith('NODE_CHANNEL_')).toSorted()).toEqual([
+      'MALLOC_ARENA_MAX',
+      'MALLOC_TRIM_THRESHOLD_',
+    ]);
+  },
+);
+
 /** Sets the share of a session where `sleep` counts its calls, and runs `then` with them. */
 function setShare(prepare: (share: string) => void, then = ''): { sleeps: string; share: string } {
   const folder = mkdtempSync(join(tmpdir(), 'share-'));

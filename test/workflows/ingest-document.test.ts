@@ -12,6 +12,7 @@ import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts
 import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { startWorkflowWorker, type WorkflowWorker } from '#test/support/workflow-worker.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { slowPage } from '#test/support/slow-page.ts';
 
 let world: KnowledgeWorld;
 let worker: WorkflowWorker;
@@ -81,7 +82,7 @@ describe('ingestDocument', () => {
   });
 
   it('fails with the code of its document, when that cannot be read', async () => {
-    const { result, status } = await ingest('<div>'.repeat(20_000), 'text/html');
+    const { result, status } = await ingest(slowPage, 'text/html');
     expect([status, result]).toEqual(['FAILED', 'too_slow']);
   });
 

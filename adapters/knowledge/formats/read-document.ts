@@ -10,6 +10,7 @@ import {
 import { Archive, inflationBudget, type InflationBudget } from './archive.ts';
 import { decodeText } from './decode-text.ts';
 import { markdownSections } from './markdown-sections.ts';
+import { isNestedDeeply } from './nested-deeply.ts';
 import { maxTextLength } from './text-builder.ts';
 import { textKind } from './text-kind.ts';
 
@@ -26,7 +27,7 @@ interface Scope {
 
 /** Messages within messages that are read. */
 const maxMessages = 5;
-/** UTF-16 units of a page whose main part is searched for; of a longer one all text is taken. */
+/** UTF-16 units of a page whose main part is searched for; of a longer or deeply nested page all text is taken. */
 const maxMainPart = 2_000_000;
 
 /** Reads a document by what its content is. Readers are imported on demand: most documents need one of them. */
@@ -121,7 +122,7 @@ async function readText(content: Uint8Array, detected: DocumentMediaType, scope:
 }
 
 async function readPage(html: string): Promise<ExtractedText> {
-  if (html.length > maxMainPart) {
+  if (html.length > maxMainPart || isNestedDeeply(html)) {
     return wholePage(html, '');
   }
   const { readHtml } = await import('./read-html.ts');
