@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/foundation/kernel/ids.ts';
+import type { DocumentFilter } from '#domain/knowledge/search/document-filter.ts';
 import { matchKeywords } from '#domain/knowledge/search/match-keywords.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 
@@ -32,9 +33,15 @@ async function fill({ tenantId, spaceId }: SpaceFixture, collections: number, pa
   return ids;
 }
 
-const match = ({ tenantId }: SpaceFixture, collectionIds: string[], question: string, limit: number) =>
+const match = (
+  { tenantId }: SpaceFixture,
+  collectionIds: string[],
+  question: string,
+  limit: number,
+  filter: DocumentFilter = {},
+) =>
   world.unitOfWork.inTenant(tenantId, (em) =>
-    matchKeywords(em, { tenantId, collectionIds, question, filter: {}, reading: null, limit }),
+    matchKeywords(em, { tenantId, collectionIds, question, filter, reading: null, limit }),
   );
 
 describe('the search in many collections without statistics', () => {
@@ -60,5 +67,18 @@ describe('the search in many collections without statistics', () => {
     const space = await world.addSpace();
     const ids = await fill(space, 11, 1_900);
     expect(await match(space, ids, 'harbour', 1_000_000)).toHaveLength(20_000);
+  });
+
+  it('ranks what a filter leaves of more passages than that', async () => {
+    const space = await world.addSpace();
+    const ids = await fill(space, 11, 1_900);
+    for (const id of [ids[0]!, ids[5]!, ids[10]!]) {
+      await world.admin.query(`update documents set metadata = '{"kind": "log"}' where collection_id = $1`, [
+        id,
+      ]);
+      const hits = await match(space, ids, 'harbour', 1_000_000, { metadata: { kind: 'log' } });
+      expect(hits).toHaveLength(1_900);
+      await world.admin.query(`update documents set metadata = '{}' where collection_id = $1`, [id]);
+    }
   });
 });
