@@ -10,7 +10,7 @@ import {
 import { Archive, inflationBudget, type InflationBudget } from './archive.ts';
 import { decodeText } from './decode-text.ts';
 import { markdownSections } from './markdown-sections.ts';
-import { maxTextLength } from './text-builder.ts';
+import { maxTextLength, withoutSoftHyphens } from './text-builder.ts';
 import { textKind } from './text-kind.ts';
 
 export interface ReadText extends ExtractedText {
@@ -89,7 +89,7 @@ async function readText(content: Uint8Array, detected: DocumentMediaType, scope:
   if (mediaType !== 'message/rfc822' && decoded.length > maxTextLength * 2) {
     throw new ExtractionFailure('too_large');
   }
-  const text = cleanText(decoded);
+  const text = withoutSoftHyphens(cleanText(decoded));
   switch (mediaType) {
     case 'text/markdown':
       return { mediaType, text, sections: markdownSections(text) };
@@ -130,7 +130,7 @@ async function readPage(html: string): Promise<ExtractedText> {
   if (markdown.trim() === '') {
     return wholePage(html, title);
   }
-  const text = cleanText(title === '' ? markdown : `# ${title}\n\n${markdown}`);
+  const text = withoutSoftHyphens(cleanText(title === '' ? markdown : `# ${title}\n\n${markdown}`));
   return { text, sections: markdownSections(text) };
 }
 
