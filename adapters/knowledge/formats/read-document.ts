@@ -10,6 +10,7 @@ import {
 import { Archive, inflationBudget, type InflationBudget } from './archive.ts';
 import { decodeText } from './decode-text.ts';
 import { markdownSections } from './markdown-sections.ts';
+import { withoutHtmlTables } from './markdown-tables.ts';
 import { maxTextLength, withoutSoftHyphens } from './text-builder.ts';
 import { textKind } from './text-kind.ts';
 
@@ -91,8 +92,10 @@ async function readText(content: Uint8Array, detected: DocumentMediaType, scope:
   }
   const text = withoutSoftHyphens(cleanText(decoded));
   switch (mediaType) {
-    case 'text/markdown':
-      return { mediaType, text, sections: markdownSections(text) };
+    case 'text/markdown': {
+      const shown = withoutHtmlTables(text);
+      return { mediaType, text: shown, sections: markdownSections(shown) };
+    }
     case 'text/html':
       return { mediaType, ...(await readPage(text)) };
     case 'text/csv':
