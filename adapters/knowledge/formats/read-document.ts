@@ -7,6 +7,7 @@ import {
   type DocumentContent,
   type ExtractedText,
 } from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { AttachmentReader } from './read-email.ts';
 import { Archive, inflationBudget, type InflationBudget } from './archive.ts';
 import { decodeText } from './decode-text.ts';
 import { markdownSections } from './markdown-sections.ts';
@@ -148,17 +149,17 @@ async function wholePage(html: string, title: string): Promise<ExtractedText> {
   return builder.build();
 }
 
-/** Bytes of a message: a file that was saved in UTF-16 is made of other bytes than those that its headers describe. */
+/** Bytes of a message: a file that was saved in UTF-16 or UTF-32 is made of other bytes than those that its headers describe. */
 function bytesOf(content: Uint8Array, decoded: string): Uint8Array {
-  return detectEncoding(content)?.startsWith('utf-16') === true ? Buffer.from(decoded) : content;
+  return /^utf-(?:16|32)/.test(detectEncoding(content) ?? '') ? Buffer.from(decoded) : content;
 }
 
 async function readMessage(content: Uint8Array, { budget, depth }: Scope): Promise<ExtractedText> {
   if (depth >= maxMessages) {
     throw new ExtractionFailure('too_large');
   }
-  const { readEmail } = await import('./read-email.ts');
-  return readEmail(content, async (attachment, declared) => {
+  const { readTitledEmail } = await import('./read-email.ts');
+  const attached: AttachmentReader = async (attachment, declared) => {
     try {
       const mediaType = declared === 'text/html' || declared === 'text/csv' ? declared : 'text/plain';
       return await readDocument({ content: attachment, mediaType }, { budget, depth: depth + 1 });
@@ -167,7 +168,13 @@ async function readMessage(content: Uint8Array, { budget, depth }: Scope): Promi
       if (error instanceof ExtractionFailure && error.code === 'too_large') throw error;
       return null;
     }
-  });
+  };
+  const { messageStarts, readMbox } = await import('./read-mbox.ts');
+  const mailbox = Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('latin1');
+  const starts = messageStarts(mailbox);
+  return starts.length > 1
+    ? readMbox(mailbox, starts, (message) => readTitledEmail(message, attached))
+    : (await readTitledEmail(content, attached)).text;
 }
 
 /** A package whose first entry does not hold its type, which it should. */

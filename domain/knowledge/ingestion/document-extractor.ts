@@ -15,7 +15,8 @@ export interface Place {
    * - `row 17`, `rows 17-20` of a CSV file, counted from 1 with the header
    * - `line 4`, `lines 4-9` of JSON lines and source code; `$.items[3]` of JSON
    * - `chapter The Beacon` of an EPUB
-   * - `attachment report.pdf` of an e-mail, then the place within it
+   * - `attachment report.pdf` of an e-mail or a PDF file, then the place within it
+   * - `message 3` of a mailbox, then the place within it
    * - `heading Opening hours`: the innermost heading of any other text that has headings
    */
   anchor: string | null;
