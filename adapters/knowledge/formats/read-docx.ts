@@ -5,6 +5,8 @@ import { listOfStyle, readDocxStyles, type DocxStyle } from './docx-styles.ts';
 import { graphicsText } from './drawing-text.ts';
 import { addParagraphs, type Paragraph } from './headed-text.ts';
 import { mainPart, relationsOf } from './package-parts.ts';
+import { typeOfName } from './part-type.ts';
+import type { AttachmentReader } from './read-email.ts';
 import { TextBuilder } from './text-builder.ts';
 import { readXml, type XmlAttributes } from './xml-reader.ts';
 
@@ -28,7 +30,8 @@ const skipped = new Set([
   'pPrChange',
 ]);
 
-export async function readDocx(archive: Archive): Promise<ExtractedText> {
+/** @param attached null: documents within it are not read */
+export async function readDocx(archive: Archive, attached: AttachmentReader | null): Promise<ExtractedText> {
   const main = await mainPart(archive, 'word/document.xml');
   const relations = [...(await relationsOf(archive, main)).values()];
   const styles = relations.find(({ type }) => type === 'styles')?.target ?? 'word/styles.xml';
@@ -39,6 +42,13 @@ export async function readDocx(archive: Archive): Promise<ExtractedText> {
   };
   const builder = new TextBuilder();
   addParagraphs(builder, paragraphsOf(await archive.text(main), format));
+  if (attached !== null) {
+    const chunks = relations.filter(({ type, target }) => type === 'aFChunk' && archive.has(target));
+    for (const target of new Set(chunks.map((chunk) => chunk.target))) {
+      const text = await attached(await archive.bytes(target), typeOfName(target));
+      if (text !== null) builder.addText(text, null);
+    }
+  }
   builder.add({ heading: null, page: null, anchor: 'graphics' }, await graphicsText(archive, main));
   for (const [type, anchor] of besides) {
     const parts = new Set(relations.filter((relation) => relation.type === type).map(({ target }) => target));

@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { AttachmentReader } from './read-email.ts';
 import { joinPages } from './join-lines.ts';
+import { typeOfName } from './part-type.ts';
 import { linesOf } from './pdf-lines.ts';
 import { maxTextLength, TextBuilder } from './text-builder.ts';
 
@@ -16,11 +18,18 @@ interface Annotation {
 
 /** Of Chinese, Japanese and Korean fonts that are not part of the file, by the standards of their encodings. */
 const characterMaps = fileURLToPath(new URL('../cmaps/', import.meta.url));
+/** Embedded files, and bytes of all of them. */
+const maxFiles = 200;
+const maxFileBytes = 64 * 1_024 * 1_024;
 /** Pages without text that are examined for images. */
 const maxPagesForImages = 5;
 
-/** The text of each page. @throws `ExtractionFailure` encrypted, needs_ocr, malformed */
-export async function readPdf(bytes: Uint8Array): Promise<ExtractedText> {
+/**
+ * The text of each page, and of the files that are embedded.
+ * @param attached null: embedded files are not read
+ * @throws `ExtractionFailure` encrypted, needs_ocr, malformed, too_large
+ */
+export async function readPdf(bytes: Uint8Array, attached: AttachmentReader | null): Promise<ExtractedText> {
   const pdf = await open(bytes);
   const pages = await pagesOf(pdf);
   const builder = new TextBuilder();
@@ -29,6 +38,7 @@ export async function readPdf(bytes: Uint8Array): Promise<ExtractedText> {
     const whole = [text, ...(pages[index]?.notes ?? [])].join('\n').trim();
     builder.add({ heading: null, page: index + 1, anchor: null }, whole);
   }
+  if (attached !== null) await addFiles(builder, pdf, attached);
   const extracted = builder.build();
   if (extracted.text === '' && pages.some(({ isBroken }) => isBroken)) {
     throw new ExtractionFailure('malformed');
@@ -37,6 +47,20 @@ export async function readPdf(bytes: Uint8Array): Promise<ExtractedText> {
     throw new ExtractionFailure('needs_ocr');
   }
   return extracted;
+}
+
+/** Files that are embedded, such as the documents of a portfolio. */
+async function addFiles(builder: TextBuilder, pdf: Pdf, attached: AttachmentReader): Promise<void> {
+  const files = await pdf.getAttachments().catch(() => null);
+  if ((files?.size ?? 0) > maxFiles) throw new ExtractionFailure('too_large');
+  let length = 0;
+  for (const [id, { filename, content }] of files ?? []) {
+    const bytes = content ?? (await pdf.getAttachmentContent(id).catch(() => null));
+    length += bytes?.byteLength ?? 0;
+    if (length > maxFileBytes) throw new ExtractionFailure('too_large');
+    const text = bytes === null ? null : await attached(new Uint8Array(bytes), typeOfName(filename));
+    if (text !== null) builder.addText(text, `attachment ${filename}`);
+  }
 }
 
 interface PageLines {

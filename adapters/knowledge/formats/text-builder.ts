@@ -38,10 +38,10 @@ export class TextBuilder {
     this.#sections.push({ heading: shown, ...place, start, end: start + body.length });
   }
 
-  /** Adds another document, such as an attachment, within `outer`. */
-  addText({ text, sections }: ExtractedText, outer: string): void {
+  /** Adds another document, such as an attachment, within `outer`; null: as a part of this one. */
+  addText({ text, sections }: ExtractedText, outer: string | null): void {
     for (const { heading, page, anchor, start, end } of sections) {
-      const within = anchor === null ? outer : `${outer} › ${anchor}`;
+      const within = [outer, anchor].filter((each) => each !== null).join(' › ') || null;
       this.add({ heading, page, anchor: within }, text.slice(start, end));
     }
   }
