@@ -9,15 +9,14 @@ const maxWord = 60;
 /** Words of a document that are looked for. */
 const maxSought = 500_000;
 
-const word = '[\\p{L}\\p{M}\\p{N}]+(?:[-\u2010][\\p{L}\\p{M}\\p{N}]+)*';
-const words = new RegExp(word, 'gu');
-const beginning = new RegExp(`^${word}`, 'u');
-const ending = new RegExp(`(${word})[-\u2010]$`, 'u');
+const words = /[\p{L}\p{M}\p{N}]+(?:[-\u2010][\p{L}\p{M}\p{N}]+)*/gu;
+const beginning = /^[\p{L}\p{M}\p{N}]+(?:[-\u2010][\p{L}\p{M}\p{N}]+)*/u;
 
 /** The word that is broken between two lines; null: the first one does not end with a hyphen. */
 export function brokenWord(line: string, next: string): BrokenWord | null {
   if (!/[-\u2010]$/.test(line)) return null;
-  const left = ending.exec(line.slice(-maxWord))?.[1];
+  const end = line.slice(-maxWord, -1);
+  const left = /[\p{L}\p{M}\p{N}]$/u.test(end) ? end.match(words)?.at(-1) : undefined;
   const right = beginning.exec(next.slice(0, maxWord))?.[0];
   return left === undefined || right === undefined ? null : { left, right };
 }

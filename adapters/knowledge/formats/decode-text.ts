@@ -1,4 +1,4 @@
-import { decodeBytes } from '#domain/knowledge/ingestion/decode-bytes.ts';
+import { decodeBytes } from '#domain/foundation/kernel/decode-bytes.ts';
 import { detectEncoding } from '#domain/knowledge/collections/text-encoding.ts';
 import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
 

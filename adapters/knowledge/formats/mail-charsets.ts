@@ -1,4 +1,4 @@
-import { decodeBytes } from '#domain/knowledge/ingestion/decode-bytes.ts';
+import { decodeBytes } from '#domain/foundation/kernel/decode-bytes.ts';
 
 const contentType = /^content-type:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*/gim;
 const ascii = /(charset\s*=\s*"?)(?:us-)?ascii\b/i;

@@ -28,7 +28,7 @@ const equation = /\bltx_|\bnumblk\b/;
 const silent = /^(?:script|style|template|noscript)$/;
 const separate = /^(?:br|p|div|li|dt|dd)$/;
 
-/** A table that is open: its cells, and whether others are in it. */
+/** A table that is open: its cells, and whether it has other tables. */
 interface Layout {
   cells: PageNode[];
   isOuter: boolean;

@@ -6,7 +6,7 @@ const maxMessages = 10_000;
 /** Bytes of the line that begins a message. */
 const maxLine = 300;
 /** An address and a date, as mailboxes write them: the text of a message has lines that begin with this word, too. */
-const beginning = /^From \S.*\d{1,2}:\d{2}(?::\d{2})?\b.*\b\d{4}\b/;
+const [time, year] = [/\d:\d\d/, /\b\d{4}\b/];
 const quotedFrom = /^>(?=>*From )/gm;
 
 /** Where the messages of a mailbox begin; one place, or none, for another text. In time that grows with its length. */
@@ -14,7 +14,7 @@ export function messageStarts(mailbox: string): number[] {
   const starts: number[] = [];
   for (let at = 0; at !== -1; at = nextFrom(mailbox, at + 1)) {
     const line = /^[^\r\n]*/.exec(mailbox.slice(at, at + maxLine))?.[0] ?? '';
-    if (beginning.test(line)) starts.push(at);
+    if (/^From \S/.test(line) && time.test(line) && year.test(line)) starts.push(at);
     else if (at === 0) return [];
     if (starts.length > maxMessages) throw new ExtractionFailure('too_large');
   }

@@ -10,7 +10,7 @@ interface Cell {
 }
 
 /** Terminals' sequences for colours. */
-const colours = new RegExp(String.raw`\u001B\[[\d;]{0,20}m`, 'g');
+const colours = /\p{Cc}\[[\d;]{0,20}m/gu;
 
 /** The cells of a notebook of Jupyter; null for other JSON. */
 export function notebookCells(value: unknown): readonly Cell[] | null {

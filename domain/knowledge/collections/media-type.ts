@@ -1,4 +1,4 @@
-import { decodeBytes } from '../ingestion/decode-bytes.ts';
+import { decodeBytes } from '#domain/foundation/kernel/decode-bytes.ts';
 import type { DocumentMediaType } from './document-status.ts';
 import { detectEncoding } from './text-encoding.ts';
 
