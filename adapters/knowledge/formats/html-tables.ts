@@ -34,7 +34,7 @@ export const spanOf = (value: string | null | undefined): number =>
 
 /**
  * Rows as lines, each with the names of its columns: `name: value; name: value`. A cell that spans several places is in
- * each of them, within limits. Null for a table whose cells say nothing of each other: it may only serve the layout.
+ * each of them, within limits. Null for a table whose cells say nothing of each other: it may only be layout.
  */
 export function tableLines(rows: readonly HtmlRow[]): string[] | null {
   const cells = rows.flatMap((row) => row.cells);

@@ -21,7 +21,7 @@ export function messageStarts(mailbox: string): number[] {
   return starts;
 }
 
-/** The next line after a blank one that begins with `From `. */
+/** The next line that begins with `From ` and stands after a blank line. */
 function nextFrom(mailbox: string, from: number): number {
   for (let at = mailbox.indexOf('\nFrom ', from); at !== -1; at = mailbox.indexOf('\nFrom ', at + 1)) {
     const before = mailbox[at - 1] === '\r' ? at - 2 : at - 1;
