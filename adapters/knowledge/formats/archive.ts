@@ -63,8 +63,13 @@ export class Archive {
 
   /** The text of an entry, '' when there is none. @throws `ExtractionFailure` */
   async text(name: string): Promise<string> {
+    return this.has(name) ? decodeText(await this.bytes(name)) : '';
+  }
+
+  /** The bytes of an entry, none when there is none. @throws `ExtractionFailure` */
+  async bytes(name: string): Promise<Uint8Array> {
     const entry = this.#entryOf(name);
-    return entry === undefined ? '' : decodeText(await this.#inflate(entry));
+    return entry === undefined ? new Uint8Array() : this.#inflate(entry);
   }
 
   #entryOf(name: string): Entry | undefined {

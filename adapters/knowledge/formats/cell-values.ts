@@ -1,3 +1,4 @@
+import { format, getFormatDateInfo } from 'numfmt';
 import { plainNumber } from './plain-number.ts';
 import { readXml } from './xml-reader.ts';
 
@@ -5,19 +6,47 @@ export interface CellStyles {
   date1904: boolean;
   /** How the cells of each style show numbers; null for plain ones. */
   numbers: readonly NumberStyle[];
+  /** Cells that may still be shown by a pattern, which takes longer than everything else of a cell. */
+  budget: { cells: number };
 }
 
-/** Dates, or percents with this number of decimals. */
-type NumberStyle = 'date' | 'time' | 'both' | { decimals: number } | null;
+/** Dates that each country writes in its own way, or a pattern. */
+type NumberStyle = 'date' | 'both' | Pattern | null;
+
+interface Pattern {
+  pattern: string;
+  /** Whether it shows a part of a date, and whether all of it. */
+  isDate: boolean;
+  isWhole: boolean;
+}
 
 /** Characters of a number format. */
 const maxFormat = 255;
-/** Beyond them is the noise of floating point. */
-const maxDecimals = 12;
+/** Cells of a workbook that are shown by patterns; dates and numbers of further ones are plain. */
+const maxFormatted = 200_000;
 const dayMs = 86_400_000;
 /** Days from the first day of a workbook to 1970. */
 const epochDays = 25_569;
 const days1904 = 1_462;
+const maxDays = 2_958_466;
+
+/** Patterns that files do not hold, as they are shown with the settings of the United States. */
+const builtIn: ReadonlyMap<number, string> = new Map(
+  [
+    ...Object.entries({ 1: '0', 2: '0.00', 3: '#,##0', 4: '#,##0.00', 5: '"$"#,##0_);("$"#,##0)' }),
+    ...Object.entries({ 6: '"$"#,##0_);("$"#,##0)', 7: '"$"#,##0.00_);("$"#,##0.00)', 9: '0%', 10: '0.00%' }),
+    ...Object.entries({ 8: '"$"#,##0.00_);("$"#,##0.00)', 11: '0.00E+00', 12: '# ?/?', 13: '# ??/??' }),
+    ...Object.entries({ 15: 'd-mmm-yy', 16: 'd-mmm', 17: 'mmm-yy', 18: 'h:mm AM/PM', 19: 'h:mm:ss AM/PM' }),
+    ...Object.entries({ 20: 'h:mm', 21: 'h:mm:ss', 37: '#,##0_);(#,##0)', 38: '#,##0_);(#,##0)' }),
+    ...Object.entries({
+      39: '#,##0.00_);(#,##0.00)',
+      40: '#,##0.00_);(#,##0.00)',
+      45: 'mm:ss',
+      46: '[h]:mm:ss',
+    }),
+    ...Object.entries({ 47: 'mm:ss.0', 48: '##0.0E+0' }),
+  ].map(([id, pattern]) => [Number(id), pattern]),
+);
 
 export function readCellStyles(xml: string, date1904: boolean): CellStyles {
   const formats = new Map<number, string>();
@@ -35,40 +64,27 @@ export function readCellStyles(xml: string, date1904: boolean): CellStyles {
     },
     text: () => {},
   });
-  return { date1904, numbers };
+  return { date1904, numbers, budget: { cells: maxFormatted } };
 }
 
-function styleOf(id: number, format: string | undefined): NumberStyle {
-  if (format !== undefined) {
-    const bare = bareFormat(format.slice(0, maxFormat)).toLowerCase();
-    const [positive = ''] = bare.split(';');
-    if (positive.includes('%')) return { decimals: /\.([0#?]+)/.exec(positive)?.[1]?.length ?? 0 };
-    const [date, time] = [/[yd]|mmm/.test(bare), /[hs]/.test(bare)];
-    return date ? (time ? 'both' : 'date') : time ? 'time' : null;
+function styleOf(id: number, own: string | undefined): NumberStyle {
+  const pattern = own ?? builtIn.get(id);
+  if (pattern === undefined) {
+    if (id === 22) return 'both';
+    return id === 14 || (id >= 27 && id <= 36) || (id >= 50 && id <= 58) ? 'date' : null;
   }
-  if (id === 9 || id === 10) return { decimals: id === 9 ? 0 : 2 };
-  if (id === 22) return 'both';
-  if ((id >= 18 && id <= 21) || (id >= 45 && id <= 47)) return 'time';
-  return (id >= 14 && id <= 17) || (id >= 27 && id <= 36) || (id >= 50 && id <= 58) ? 'date' : null;
-}
-
-/** A format without quoted text, escaped characters and what is in brackets, such as colours. */
-function bareFormat(format: string): string {
-  let [bare, until, escaped] = ['', '', false];
-  for (const character of format) {
-    if (escaped) escaped = false;
-    else if (until !== '') until = character === until ? '' : until;
-    else if (character === '\\') escaped = true;
-    else if (character === '"') until = '"';
-    else if (character === '[') until = ']';
-    else bare += character;
+  if (pattern.length > maxFormat || /^(?:general|@)?$/i.test(pattern.trim())) return null;
+  try {
+    const { year, month, day } = getFormatDateInfo(pattern);
+    return { pattern, isDate: year || month || day, isWhole: year && month && day };
+  } catch {
+    return null;
   }
-  return bare;
 }
 
 /**
- * The text of a cell: strings by their index, dates as ISO 8601, percents as shown, other numbers without noise of
- * floating point.
+ * The text of a cell: strings by their index, numbers as they are shown. A date is there as ISO 8601, too, so that it is
+ * the same in every country.
  */
 export function cellText(
   value: string,
@@ -80,12 +96,29 @@ export function cellText(
   const number = Number(value);
   if (type !== 'n' || value.trim() === '' || !Number.isFinite(number)) return value;
   const kind = styles.numbers[style] ?? null;
-  if (typeof kind === 'object' && kind !== null) {
-    return `${(number * 100).toFixed(Math.min(kind.decimals, maxDecimals))}%`;
+  if (kind === null) return plainNumber(number);
+  if (typeof kind === 'string') return isoDate(number, kind, styles) ?? plainNumber(number);
+  const iso = kind.isWhole ? isoDate(number, 'date', styles) : null;
+  const shown = shownNumber(number, kind, styles);
+  if (shown === null || shown === '') return iso ?? plainNumber(number);
+  return iso === null || shown.includes(iso) ? shown : `${shown} (${iso})`;
+}
+
+/** Null where the format is not understood, or too many cells have one. */
+function shownNumber(number: number, { pattern, isDate }: Pattern, styles: CellStyles): string | null {
+  if (styles.budget.cells === 0 || (isDate && number < 0)) return null;
+  styles.budget.cells -= 1;
+  try {
+    const value = isDate && styles.date1904 ? number + days1904 : number;
+    return format(pattern, value).trim();
+  } catch {
+    return null;
   }
-  if (kind === null || number < 0 || number > 2_958_466) return plainNumber(number);
-  const days = number - epochDays + (styles.date1904 ? days1904 : 0);
+}
+
+function isoDate(number: number, parts: 'date' | 'both', { date1904 }: CellStyles): string | null {
+  if (number < 0 || number > maxDays) return null;
+  const days = number - epochDays + (date1904 ? days1904 : 0);
   const iso = new Date(Math.round((days * dayMs) / 1_000) * 1_000).toISOString();
-  if (kind === 'date') return iso.slice(0, 10);
-  return kind === 'time' && number < 1 ? iso.slice(11, 19) : iso.slice(0, 19).replace('T', ' ');
+  return parts === 'date' ? iso.slice(0, 10) : iso.slice(0, 19).replace('T', ' ');
 }

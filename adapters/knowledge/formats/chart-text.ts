@@ -30,7 +30,7 @@ export function chartText(xml: string): string {
         title = [];
       } else if (name === 'v' && current !== null) {
         if (part === 'tx') current.name = value;
-        else if (names.has(part)) current.categories.set(index, value);
+        else if (names.has(part)) current.categories.set(index, part === 'xVal' ? valueText(value) : value);
         else if (part !== '') current.values.set(index, valueText(value));
       }
       text = [];

@@ -1,3 +1,4 @@
+import { decodeBytes } from '#domain/foundation/kernel/decode-bytes.ts';
 import { detectEncoding } from '#domain/knowledge/collections/text-encoding.ts';
 import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
 
@@ -10,9 +11,9 @@ export function decodeText(bytes: Uint8Array): string {
   if (encoding === null) {
     throw new ExtractionFailure('unsupported_format');
   }
-  // Unicode is certain; of older encodings a page or an XML file says which one it has.
-  const known = encoding.startsWith('utf-') ? encoding : (declaredEncoding(bytes) ?? encoding);
-  return new TextDecoder(known).decode(bytes);
+  // Unicode and escape sequences are certain; of older encodings a page or an XML file says which one it has.
+  const known = /^(?:utf-|iso-2022-kr)/.test(encoding) ? encoding : (declaredEncoding(bytes) ?? encoding);
+  return decodeBytes(bytes, known);
 }
 
 function declaredEncoding(bytes: Uint8Array): string | null {

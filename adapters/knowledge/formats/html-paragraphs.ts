@@ -1,4 +1,5 @@
 import type { Paragraph } from './headed-text.ts';
+import { HtmlTableReader } from './html-table-reader.ts';
 import { readXml } from './xml-reader.ts';
 
 const blocks = new Set(
@@ -12,6 +13,9 @@ const skipped = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math
 /** All text of a page by its headings, without choosing its main part, in time that grows with its length. */
 export function htmlParagraphs(html: string): Paragraph[] {
   const paragraphs: Paragraph[] = [];
+  const tables = new HtmlTableReader();
+  /** Those of paragraphs that are titles of tables. */
+  const captions = new Set<Paragraph>();
   let [text, level, skipping, pre]: [string[], number, number, number] = [[], 0, 0, 0];
   const end = () => {
     const line = text.join('');
@@ -21,22 +25,33 @@ export function htmlParagraphs(html: string): Paragraph[] {
   readXml(
     html,
     {
-      open: (name) => {
+      open: (name, attributes) => {
         if (skipped.has(name)) skipping += 1;
         if (blocks.has(name)) end();
         if (/^h[1-6]$/.test(name)) level = Number(name[1]);
         if (name === 'pre') pre += 1;
         if (name === 'td' || name === 'th') text.push(' ');
+        else if (blocks.has(name)) tables.text(' ');
+        tables.open(name, attributes, paragraphs.length);
       },
       close: (name) => {
         if (name === 'td' || name === 'th') text.push('\t');
         if (blocks.has(name)) end();
+        const [table, caption] = [tables.close(name), paragraphs.at(-1)];
+        if (name === 'caption' && caption !== undefined) captions.add(caption);
+        if (table !== null) {
+          const titles = paragraphs.splice(table.start).filter((each) => captions.has(each));
+          for (const title of titles) paragraphs.push(title);
+          for (const line of table.lines) paragraphs.push({ text: line, level: 0 });
+        }
         if (/^h[1-6]$/.test(name)) level = 0;
         if (name === 'pre') pre -= 1;
         if (skipped.has(name)) skipping -= 1;
       },
       text: (part) => {
-        if (skipping === 0) text.push(part);
+        if (skipping > 0) return;
+        text.push(part);
+        tables.text(part);
       },
     },
     true,

@@ -7,11 +7,13 @@ import {
   type DocumentContent,
   type ExtractedText,
 } from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { AttachmentReader } from './read-email.ts';
 import { Archive, inflationBudget, type InflationBudget } from './archive.ts';
 import { decodeText } from './decode-text.ts';
 import { markdownSections } from './markdown-sections.ts';
+import { withoutHtmlTables } from './markdown-tables.ts';
 import { isNestedDeeply } from './nested-deeply.ts';
-import { maxTextLength } from './text-builder.ts';
+import { maxTextLength, withoutSoftHyphens } from './text-builder.ts';
 import { textKind } from './text-kind.ts';
 
 export interface ReadText extends ExtractedText {
@@ -23,8 +25,12 @@ interface Scope {
   budget: InflationBudget;
   /** Messages around the content. */
   depth: number;
+  /** Whether the content is within another document that is no message: its own parts are not followed. */
+  isPart: boolean;
 }
 
+/** Texts that look like others: for a part, too, what it is declared as decides. */
+const declaredTexts = ['text/html', 'text/csv', 'text/markdown', 'message/rfc822'] as const;
 /** Messages within messages that are read. */
 const maxMessages = 5;
 /** UTF-16 units of a page whose main part is searched for; of a longer or deeply nested page all text is taken. */
@@ -33,7 +39,7 @@ const maxMainPart = 2_000_000;
 /** Reads a document by what its content is. Readers are imported on demand: most documents need one of them. */
 export async function readDocument(
   { content, mediaType: declared }: DocumentContent,
-  scope: Scope = { budget: inflationBudget(), depth: 0 },
+  scope: Scope = { budget: inflationBudget(), depth: 0, isPart: false },
 ): Promise<ReadText> {
   const detected = detectMediaType(content, declared);
   const isText = detected.startsWith('text/') || detected.startsWith('message/') || detected.endsWith('json');
@@ -47,7 +53,9 @@ export async function readDocument(
   return extracted;
 }
 
-async function readBinary(content: Uint8Array, detected: string, { budget }: Scope): Promise<ReadText> {
+async function readBinary(content: Uint8Array, detected: string, scope: Scope): Promise<ReadText> {
+  const { budget } = scope;
+  const parts = scope.isPart ? null : partReader({ ...scope, isPart: true });
   const mediaType = (
     detected === 'application/zip' ? await packageType(await Archive.open(content, budget)) : detected
   ) as DocumentMediaType;
@@ -55,11 +63,11 @@ async function readBinary(content: Uint8Array, detected: string, { budget }: Sco
   switch (mediaType) {
     case 'application/pdf': {
       const { readPdf } = await import('./read-pdf.ts');
-      return { mediaType, ...(await readPdf(content)) };
+      return { mediaType, ...(await readPdf(content, parts)) };
     }
     case 'application/vnd.openxmlformats-officedocument.wordprocessingml.document': {
       const { readDocx } = await import('./read-docx.ts');
-      return { mediaType, ...(await readDocx(await archive())) };
+      return { mediaType, ...(await readDocx(await archive(), parts)) };
     }
     case 'application/vnd.openxmlformats-officedocument.presentationml.presentation': {
       const { readPptx } = await import('./read-pptx.ts');
@@ -90,10 +98,12 @@ async function readText(content: Uint8Array, detected: DocumentMediaType, scope:
   if (mediaType !== 'message/rfc822' && decoded.length > maxTextLength * 2) {
     throw new ExtractionFailure('too_large');
   }
-  const text = cleanText(decoded);
+  const text = withoutSoftHyphens(cleanText(decoded));
   switch (mediaType) {
-    case 'text/markdown':
-      return { mediaType, text, sections: markdownSections(text) };
+    case 'text/markdown': {
+      const shown = withoutHtmlTables(text);
+      return { mediaType, text: shown, sections: markdownSections(shown) };
+    }
     case 'text/html':
       return { mediaType, ...(await readPage(text)) };
     case 'text/csv':
@@ -131,7 +141,7 @@ async function readPage(html: string): Promise<ExtractedText> {
   if (markdown.trim() === '') {
     return wholePage(html, title);
   }
-  const text = cleanText(title === '' ? markdown : `# ${title}\n\n${markdown}`);
+  const text = withoutSoftHyphens(cleanText(title === '' ? markdown : `# ${title}\n\n${markdown}`));
   return { text, sections: markdownSections(text) };
 }
 
@@ -146,26 +156,36 @@ async function wholePage(html: string, title: string): Promise<ExtractedText> {
   return builder.build();
 }
 
-/** Bytes of a message: a file that was saved in UTF-16 is made of other bytes than those that its headers describe. */
+/** Bytes of a message: a file that was saved in UTF-16 or UTF-32 is made of other bytes than those that its headers describe. */
 function bytesOf(content: Uint8Array, decoded: string): Uint8Array {
-  return detectEncoding(content)?.startsWith('utf-16') === true ? Buffer.from(decoded) : content;
+  return /^utf-(?:16|32)/.test(detectEncoding(content) ?? '') ? Buffer.from(decoded) : content;
 }
 
-async function readMessage(content: Uint8Array, { budget, depth }: Scope): Promise<ExtractedText> {
-  if (depth >= maxMessages) {
+async function readMessage(content: Uint8Array, scope: Scope): Promise<ExtractedText> {
+  if (scope.depth >= maxMessages) {
     throw new ExtractionFailure('too_large');
   }
-  const { readEmail } = await import('./read-email.ts');
-  return readEmail(content, async (attachment, declared) => {
+  const { readTitledEmail } = await import('./read-email.ts');
+  const attached = partReader({ ...scope, depth: scope.depth + 1 });
+  const { messageStarts, readMbox } = await import('./read-mbox.ts');
+  const mailbox = Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('latin1');
+  const starts = messageStarts(mailbox);
+  return starts.length > 1
+    ? readMbox(mailbox, starts, (message) => readTitledEmail(message, attached))
+    : (await readTitledEmail(content, attached)).text;
+}
+
+/** Reads what a document holds within it. Limits hold for both together; what cannot be read is left out. */
+function partReader(scope: Scope): AttachmentReader {
+  return async (content, declared) => {
     try {
-      const mediaType = declared === 'text/html' || declared === 'text/csv' ? declared : 'text/plain';
-      return await readDocument({ content: attachment, mediaType }, { budget, depth: depth + 1 });
+      const mediaType = declaredTexts.find((each) => each === declared) ?? 'text/plain';
+      return await readDocument({ content, mediaType }, scope);
     } catch (error) {
-      // Limits hold for the message as a whole; an attachment that cannot be read is left out.
       if (error instanceof ExtractionFailure && error.code === 'too_large') throw error;
       return null;
     }
-  });
+  };
 }
 
 /** A package whose first entry does not hold its type, which it should. */

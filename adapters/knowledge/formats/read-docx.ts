@@ -3,8 +3,11 @@ import type { Archive } from './archive.ts';
 import { DocxNumbering, listLevel } from './docx-numbering.ts';
 import { listOfStyle, readDocxStyles, type DocxStyle } from './docx-styles.ts';
 import { graphicsText } from './drawing-text.ts';
+import { FormulaText } from './formula-text.ts';
 import { addParagraphs, type Paragraph } from './headed-text.ts';
 import { mainPart, relationsOf } from './package-parts.ts';
+import { typeOfName } from './part-type.ts';
+import type { AttachmentReader } from './read-email.ts';
 import { TextBuilder } from './text-builder.ts';
 import { readXml, type XmlAttributes } from './xml-reader.ts';
 
@@ -28,7 +31,8 @@ const skipped = new Set([
   'pPrChange',
 ]);
 
-export async function readDocx(archive: Archive): Promise<ExtractedText> {
+/** @param attached null: documents within it are not read */
+export async function readDocx(archive: Archive, attached: AttachmentReader | null): Promise<ExtractedText> {
   const main = await mainPart(archive, 'word/document.xml');
   const relations = [...(await relationsOf(archive, main)).values()];
   const styles = relations.find(({ type }) => type === 'styles')?.target ?? 'word/styles.xml';
@@ -39,6 +43,13 @@ export async function readDocx(archive: Archive): Promise<ExtractedText> {
   };
   const builder = new TextBuilder();
   addParagraphs(builder, paragraphsOf(await archive.text(main), format));
+  if (attached !== null) {
+    const chunks = relations.filter(({ type, target }) => type === 'aFChunk' && archive.has(target));
+    for (const target of new Set(chunks.map((chunk) => chunk.target))) {
+      const text = await attached(await archive.bytes(target), typeOfName(target));
+      if (text !== null) builder.addText(text, null);
+    }
+  }
   builder.add({ heading: null, page: null, anchor: 'graphics' }, await graphicsText(archive, main));
   for (const [type, anchor] of besides) {
     const parts = new Set(relations.filter((relation) => relation.type === type).map(({ target }) => target));
@@ -65,12 +76,15 @@ function paragraphsOf(xml: string, format: Format): Paragraph[] {
 class ParagraphReader {
   readonly paragraphs: Paragraph[] = [];
   readonly #format: Format;
+  readonly #formula = new FormulaText();
   #text: string[] = [];
   #level = 0;
   #skipping = 0;
   #inText = 0;
   #rows = 0;
   #style = '';
+  /** A large first letter, which has a paragraph of its own. */
+  #isInitial = false;
   /** Beside the numbers of lists. */
   #hasText = false;
   #list: string | null = null;
@@ -82,11 +96,14 @@ class ParagraphReader {
 
   open(name: string, attributes: () => XmlAttributes): void {
     if (skipped.has(name)) this.#skipping += 1;
-    else if (this.#skipping > 0) return;
-    else if (name === 't') this.#inText += 1;
+    if (this.#skipping > 0) return;
+    this.#formula.open(name, attributes, this.#text);
+    if (name === 't') this.#inText += 1;
     else if (name === 'pPr') [this.#style, this.#list, this.#listLevel] = ['', null, null];
     else if (name === 'ilvl') this.#listLevel = listLevel(attributes().get('val') ?? '');
     else if (name === 'numId') this.#list = attributes().get('val') ?? '';
+    else if (name === 'framePr')
+      this.#isInitial = /^(?:drop|margin)$/.test(attributes().get('dropCap') ?? '');
     else if (name === 'tr') this.#rows += 1;
     else if (name === 'pStyle') this.#enterStyle(attributes().get('val') ?? '');
     else if (name === 'outlineLvl') this.#level = (Number(attributes().get('val') ?? 9) + 1) % 10;
@@ -98,8 +115,10 @@ class ParagraphReader {
   close(name: string): void {
     if (skipped.has(name)) this.#skipping -= 1;
     else if (this.#skipping > 0) return;
-    else if (name === 't') this.#inText -= 1;
+    else this.#formula.close(name, this.#text);
+    if (name === 't') this.#inText -= 1;
     else if (name === 'pPr') this.#addNumber();
+    else if (name === 'p' && this.#isInitial) this.#isInitial = false;
     else if (name === 'p' && this.#rows > 0) this.#text.push(' ');
     else if (name === 'tc') this.#text.push('\t');
     else if (name === 'tr') {

@@ -2,6 +2,7 @@ import PostalMime, { type Address, type Attachment, type Email } from 'postal-mi
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { addParagraphs } from './headed-text.ts';
 import { htmlParagraphs } from './html-paragraphs.ts';
+import { withKnownCharsets } from './mail-charsets.ts';
 import { TextBuilder } from './text-builder.ts';
 
 const maxParts = 200;
@@ -13,7 +14,15 @@ export type AttachmentReader = (content: Uint8Array, mediaType: string) => Promi
 
 /** Head, body and attachments. @throws `ExtractionFailure` too_large */
 export async function readEmail(bytes: Uint8Array, attached: AttachmentReader): Promise<ExtractedText> {
-  const email = await PostalMime.parse(bytes, {
+  return (await readTitledEmail(bytes, attached)).text;
+}
+
+/** A message with a title of its subject, its sender and its date. @throws `ExtractionFailure` too_large */
+export async function readTitledEmail(
+  bytes: Uint8Array,
+  attached: AttachmentReader,
+): Promise<{ text: ExtractedText; title: string }> {
+  const email = await PostalMime.parse(withKnownCharsets(bytes), {
     maxNestingDepth: maxNesting,
     maxHeadersSize: maxHeaderBytes,
     forceRfc822Attachments: true,
@@ -30,7 +39,7 @@ export async function readEmail(bytes: Uint8Array, attached: AttachmentReader): 
     const name = attachment.filename?.trim() || `${index + 1}`;
     if (text !== null) builder.addText(text, `attachment ${name}`);
   }
-  return builder.build();
+  return { text: builder.build(), title: titleOf(email) };
 }
 
 function addBody(builder: TextBuilder, { text, html }: Email, subject: string | null): void {
@@ -39,6 +48,14 @@ function addBody(builder: TextBuilder, { text, html }: Email, subject: string | 
   } else if (html !== undefined) {
     addParagraphs(builder, htmlParagraphs(html));
   }
+}
+
+function titleOf({ subject, from, date }: Email): string {
+  const sender = from === undefined ? '' : people([from]);
+  const parts = [subject?.trim(), sender, date?.slice(0, 10)].filter(
+    (part) => part !== undefined && part !== '',
+  );
+  return parts.join(' · ') || 'Message';
 }
 
 function headOf({ subject, from, to, cc, date, attachments }: Email): string {

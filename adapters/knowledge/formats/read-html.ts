@@ -1,5 +1,6 @@
 import { Defuddle } from 'defuddle/node';
 import { parseHTML } from 'linkedom';
+import { plainTables } from './page-tables.ts';
 
 interface MainText {
   /** Empty where the page has none. */
@@ -16,6 +17,7 @@ export async function readHtml(html: string): Promise<MainText> {
     ? html
     : `<!doctype html><html><head></head><body>${html}</body></html>`;
   const { document } = parseHTML(page);
+  plainTables(document);
   const main = await Defuddle(document as never, 'about:blank', {
     markdown: true,
     useAsync: false,

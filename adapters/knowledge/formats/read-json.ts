@@ -1,13 +1,17 @@
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { rangeName, UnitGroup } from './group-units.ts';
+import { notebookCells, readNotebook } from './read-notebook.ts';
 import { maxTextLength, TextBuilder } from './text-builder.ts';
 
 const maxDepth = 100;
 
-/** Records as lines of path and value: elements of an array, or properties of an object. */
+/** A notebook by its cells; else records as lines of path and value: elements of an array, or properties of an object. */
 export function readJson(text: string): ExtractedText {
+  const value = JSON.parse(text) as unknown;
+  const cells = notebookCells(value);
+  if (cells !== null) return readNotebook(cells);
   const builder = new TextBuilder();
-  addValue(builder, JSON.parse(text) as unknown, '$');
+  addValue(builder, value, '$');
   return builder.build();
 }
 

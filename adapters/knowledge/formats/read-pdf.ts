@@ -1,8 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { AttachmentReader } from './read-email.ts';
+import { joinPages } from './join-lines.ts';
+import { typeOfName } from './part-type.ts';
 import { linesOf } from './pdf-lines.ts';
-import { TextBuilder } from './text-builder.ts';
+import { maxTextLength, TextBuilder } from './text-builder.ts';
 
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
 type Page = Awaited<ReturnType<Pdf['getPage']>>;
@@ -15,33 +18,75 @@ interface Annotation {
 
 /** Of Chinese, Japanese and Korean fonts that are not part of the file, by the standards of their encodings. */
 const characterMaps = fileURLToPath(new URL('../cmaps/', import.meta.url));
+/** Embedded files, and bytes of all of them. */
+const maxFiles = 200;
+const maxFileBytes = 64 * 1_024 * 1_024;
 /** Pages without text that are examined for images. */
 const maxPagesForImages = 5;
 
-/** The text of each page. @throws `ExtractionFailure` encrypted, needs_ocr, malformed */
-export async function readPdf(bytes: Uint8Array): Promise<ExtractedText> {
+/**
+ * The text of each page, and of the files that are embedded.
+ * @param attached null: embedded files are not read
+ * @throws `ExtractionFailure` encrypted, needs_ocr, malformed, too_large
+ */
+export async function readPdf(bytes: Uint8Array, attached: AttachmentReader | null): Promise<ExtractedText> {
   const pdf = await open(bytes);
+  const pages = await pagesOf(pdf);
   const builder = new TextBuilder();
-  let [textPages, brokenPages] = [0, 0];
+  const joined = joinPages(pages.map(({ lines }) => lines));
+  for (const [index, text] of joined.entries()) {
+    const whole = [text, ...(pages[index]?.notes ?? [])].join('\n').trim();
+    builder.add({ heading: null, page: index + 1, anchor: null }, whole);
+  }
+  if (attached !== null) await addFiles(builder, pdf, attached);
+  const extracted = builder.build();
+  if (extracted.text === '' && pages.some(({ isBroken }) => isBroken)) {
+    throw new ExtractionFailure('malformed');
+  }
+  if (extracted.text === '' && (await hasImages(pdf))) {
+    throw new ExtractionFailure('needs_ocr');
+  }
+  return extracted;
+}
+
+/** Files that are embedded, such as the documents of a portfolio. */
+async function addFiles(builder: TextBuilder, pdf: Pdf, attached: AttachmentReader): Promise<void> {
+  const files = await pdf.getAttachments().catch(() => null);
+  if ((files?.size ?? 0) > maxFiles) throw new ExtractionFailure('too_large');
+  let length = 0;
+  for (const [id, { filename, content }] of files ?? []) {
+    const bytes = content ?? (await pdf.getAttachmentContent(id).catch(() => null));
+    length += bytes?.byteLength ?? 0;
+    if (length > maxFileBytes) throw new ExtractionFailure('too_large');
+    const text = bytes === null ? null : await attached(new Uint8Array(bytes), typeOfName(filename));
+    if (text !== null) builder.addText(text, `attachment ${filename}`);
+  }
+}
+
+interface PageLines {
+  lines: string[];
+  notes: string[];
+  isBroken: boolean;
+}
+
+/** All pages at once: what a line's last hyphen means, other pages may say. */
+async function pagesOf(pdf: Pdf): Promise<PageLines[]> {
+  const pages: PageLines[] = [];
+  let length = 0;
   for (let number = 1; number <= pdf.numPages; number += 1) {
     try {
       const page = await pdf.getPage(number);
-      const text = await pageText(page);
-      if (text.trim() !== '') textPages += 1;
-      builder.add({ heading: null, page: number, anchor: null }, text);
+      const { items } = await page.getTextContent();
+      const lines = linesOf(items.filter((item) => 'str' in item));
+      pages.push({ lines, notes: await annotationTexts(page), isBroken: false });
       page.cleanup();
-    } catch (error) {
-      if (error instanceof ExtractionFailure) throw error;
-      brokenPages += 1;
+    } catch {
+      pages.push({ lines: [], notes: [], isBroken: true });
     }
+    length += (pages.at(-1)?.lines ?? []).reduce((sum, line) => sum + line.length, 0);
+    if (length > maxTextLength) throw new ExtractionFailure('too_large');
   }
-  if (textPages === 0 && brokenPages > 0) {
-    throw new ExtractionFailure('malformed');
-  }
-  if (textPages === 0 && (await hasImages(pdf))) {
-    throw new ExtractionFailure('needs_ocr');
-  }
-  return builder.build();
+  return pages;
 }
 
 async function open(bytes: Uint8Array): Promise<Pdf> {
@@ -60,12 +105,6 @@ async function open(bytes: Uint8Array): Promise<Pdf> {
   }
 }
 
-async function pageText(page: Page): Promise<string> {
-  const { items } = await page.getTextContent();
-  const lines = linesOf(items.filter((item) => 'str' in item));
-  return [joinLines(lines), ...(await annotationTexts(page))].join('\n').trim();
-}
-
 /** Notes, and what is filled in into forms. */
 async function annotationTexts(page: Page): Promise<string[]> {
   const annotations = (await page.getAnnotations()) as Annotation[];
@@ -74,22 +113,6 @@ async function annotationTexts(page: Page): Promise<string[]> {
     // The text of a link is on the page.
     return [subtype === 'Link' ? '' : (contentsObj?.str ?? ''), value].filter((text) => text.trim() !== '');
   });
-}
-
-/** Lines of a sentence become one line again, and words that were hyphenated at its end become whole. */
-function joinLines(lines: readonly string[]): string {
-  const parts: string[] = [];
-  let last = '';
-  for (const line of lines) {
-    const continues = /^\s*\p{Ll}/u.test(line);
-    if (continues && /\p{L}-$/u.test(last)) {
-      parts.push((parts.pop() ?? '').slice(0, -1), line.trimStart());
-    } else {
-      parts.push(continues && last !== '' && !/[.:;!?]$/.test(last) ? ' ' : '\n', line.trimEnd());
-    }
-    last = line.trimEnd();
-  }
-  return parts.join('').trim();
 }
 
 async function hasImages(pdf: Pdf): Promise<boolean> {

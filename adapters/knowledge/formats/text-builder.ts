@@ -13,6 +13,9 @@ export interface Position extends Place {
   heading: string | null;
 }
 
+/** A text without the places at which its words may be broken: a search would take them for several words. */
+export const withoutSoftHyphens = (text: string): string => text.replaceAll('\u00AD', '');
+
 /** Collects the text of a document with its sections. */
 export class TextBuilder {
   readonly #parts: string[] = [];
@@ -20,7 +23,8 @@ export class TextBuilder {
   #length = 0;
 
   /** @throws `ExtractionFailure` too_large */
-  add(position: Position, body: string): void {
+  add({ heading, ...place }: Position, written: string): void {
+    const body = withoutSoftHyphens(written);
     if (body.trim() === '') {
       return;
     }
@@ -30,13 +34,14 @@ export class TextBuilder {
     const start = this.#length;
     this.#parts.push(body, '\n\n');
     this.#length += body.length + 2;
-    this.#sections.push({ ...position, start, end: start + body.length });
+    const shown = heading === null ? null : withoutSoftHyphens(heading);
+    this.#sections.push({ heading: shown, ...place, start, end: start + body.length });
   }
 
-  /** Adds another document, such as an attachment, within `outer`. */
-  addText({ text, sections }: ExtractedText, outer: string): void {
+  /** Adds another document, such as an attachment, within `outer`; null: as a part of this one. */
+  addText({ text, sections }: ExtractedText, outer: string | null): void {
     for (const { heading, page, anchor, start, end } of sections) {
-      const within = anchor === null ? outer : `${outer} › ${anchor}`;
+      const within = [outer, anchor].filter((each) => each !== null).join(' › ') || null;
       this.add({ heading, page, anchor: within }, text.slice(start, end));
     }
   }

@@ -69,5 +69,5 @@ function isMessage(text: string, isDeclared: boolean): boolean {
     if (!isDeclared && !/^[!-9;-~]{2,100}$/.test(name)) return false;
     if (headers.includes(name)) names.add(name);
   }
-  return names.size >= 2 && ownHeaders.some((name) => names.has(name));
+  return names.size >= 2 && (isDeclared || ownHeaders.some((name) => names.has(name)));
 }

@@ -1,3 +1,4 @@
+import { decodeBytes } from '#domain/foundation/kernel/decode-bytes.ts';
 import type { DocumentMediaType } from './document-status.ts';
 import { detectEncoding } from './text-encoding.ts';
 
@@ -62,7 +63,7 @@ export function detectMediaType(head: Uint8Array, declared: DocumentMediaType, t
   if (encoding === null) {
     return 'application/octet-stream';
   }
-  return page.test(new TextDecoder(encoding).decode(sample)) ? 'text/html' : textType(declared);
+  return page.test(decodeBytes(sample, encoding)) ? 'text/html' : textType(declared);
 }
 
 /** Names of entries stand before their contents, and once more in the directory at the end. */

@@ -7,7 +7,7 @@ const sampleBytes = 65_536;
 const maxDamaged = 0.05;
 
 /**
- * The encoding of a text, as `TextDecoder` names it: by its byte order mark, its NULs, its validity as UTF-8, and for
+ * The encoding of a text, as `decodeBytes` takes it: by its byte order mark, its NULs, its validity as UTF-8, and for
  * older encodings by the letters that it would hold. A character cut off at the end is ignored.
  * @returns null for content that is not text
  */
@@ -16,6 +16,9 @@ export function detectEncoding(content: Uint8Array): string | null {
   const marked = markOf(beginning) ?? wideEncoding(beginning);
   if (marked !== null) {
     return marked;
+  }
+  if (isIso2022Kr(beginning)) {
+    return 'iso-2022-kr';
   }
   if (hasControls(beginning)) {
     return beginning.includes(0) || !isIso2022(beginning) ? null : 'iso-2022-jp';
@@ -46,7 +49,9 @@ function lettersOf(content: Uint8Array): Uint8Array {
   return content.subarray(from, from + sampleBytes);
 }
 
-function markOf([a, b, c]: Uint8Array): string | null {
+function markOf([a, b, c, d]: Uint8Array): string | null {
+  if (a === 0xff && b === 0xfe && c === 0 && d === 0) return 'utf-32le';
+  if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return 'utf-32be';
   if (a === 0xef && b === 0xbb && c === 0xbf) return 'utf-8';
   if (a === 0xff && b === 0xfe) return 'utf-16le';
   return a === 0xfe && b === 0xff ? 'utf-16be' : null;
@@ -78,6 +83,12 @@ function hasControls(bytes: Uint8Array): boolean {
 /** Escape sequences that switch to Japanese characters. */
 function isIso2022(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes('\u001b$B', 0, 'latin1');
+}
+
+/** The escape sequence that stands before the first Korean character, once. */
+function isIso2022Kr(bytes: Uint8Array): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return text.includes('\u001b$)C', 0, 'latin1') && text.includes('\u000e', 0, 'latin1');
 }
 
 /** A text in UTF-8 with a few bytes of another encoding or a character that was cut. */

@@ -14,8 +14,10 @@ export interface Place {
    * - `Sales!A2:D40` of a spreadsheet: sheet and cells
    * - `row 17`, `rows 17-20` of a CSV file, counted from 1 with the header
    * - `line 4`, `lines 4-9` of JSON lines and source code; `$.items[3]` of JSON
+   * - `cell 4` of a notebook, counted from 1
    * - `chapter The Beacon` of an EPUB
-   * - `attachment report.pdf` of an e-mail, then the place within it
+   * - `attachment report.pdf` of an e-mail or a PDF file, then the place within it
+   * - `message 3` of a mailbox, then the place within it
    * - `heading Opening hours`: the innermost heading of any other text that has headings
    */
   anchor: string | null;

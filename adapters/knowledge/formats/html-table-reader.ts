@@ -1,0 +1,55 @@
+import { spanOf, tableLines, type HtmlCell, type HtmlRow } from './html-tables.ts';
+import type { XmlAttributes } from './xml-reader.ts';
+
+/** A table that is open. */
+interface OpenTable {
+  /** Number of the paragraphs before it. */
+  start: number;
+  rows: HtmlRow[];
+  cell: { parts: string[]; open: HtmlCell } | null;
+  isHead: boolean;
+  /** Whether its cells are values, without headings or other tables in them. */
+  isPlain: boolean;
+}
+
+const structured = /^(?:table|pre|h[1-6])$/;
+
+/** Collects the cells of tables while a page is read. */
+export class HtmlTableReader {
+  readonly #tables: OpenTable[] = [];
+
+  /** @param start number of the paragraphs so far */
+  open(name: string, attributes: () => XmlAttributes, start: number): void {
+    const table = this.#tables.at(-1);
+    if (table !== undefined && structured.test(name)) table.isPlain = false;
+    if (name === 'table') this.#tables.push({ start, rows: [], cell: null, isHead: false, isPlain: true });
+    else if (table === undefined) return;
+    else if (name === 'thead') table.isHead = true;
+    else if (name === 'tr') table.rows.push({ cells: [], isHead: table.isHead });
+    else if (name === 'td' || name === 'th') {
+      const [columns, rows] = [spanOf(attributes().get('colspan')), spanOf(attributes().get('rowspan'))];
+      const open = { text: '', isHeader: name === 'th', columns, rows };
+      table.cell = { parts: [], open };
+      table.rows.at(-1)?.cells.push(open);
+    }
+  }
+
+  /** The lines of a table that ends, and where its paragraphs begin; null where they may stay as they are. */
+  close(name: string): { start: number; lines: string[] } | null {
+    const table = this.#tables.at(-1);
+    if (table === undefined) return null;
+    if (name === 'thead') table.isHead = false;
+    if ((name === 'td' || name === 'th') && table.cell !== null) {
+      table.cell.open.text = table.cell.parts.join('').replace(/\s+/g, ' ').trim();
+      table.cell = null;
+    }
+    if (name !== 'table') return null;
+    this.#tables.pop();
+    const lines = table.isPlain ? tableLines(table.rows) : null;
+    return lines === null ? null : { start: table.start, lines };
+  }
+
+  text(text: string): void {
+    this.#tables.at(-1)?.cell?.parts.push(text);
+  }
+}

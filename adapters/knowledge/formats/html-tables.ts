@@ -1,0 +1,122 @@
+/** A cell of a table of HTML. */
+export interface HtmlCell {
+  text: string;
+  /** A `th`. */
+  isHeader: boolean;
+  columns: number;
+  rows: number;
+}
+
+export interface HtmlRow {
+  cells: HtmlCell[];
+  /** Of a `thead`. */
+  isHead: boolean;
+}
+
+interface Placed {
+  text: string;
+  isHeader: boolean;
+  isCopy: boolean;
+}
+
+/** Columns of one cell. */
+const maxColumns = 100;
+/** Copies of cells that span several places: this many, and some more for each real cell. */
+const freeCopies = 2_000;
+const copiesPerCell = 4;
+/** Characters of a cell that is copied, and of the name of a column. */
+const maxCopied = 200;
+const maxName = 100;
+
+/** The number that an attribute for a span has. */
+export const spanOf = (value: string | null | undefined): number =>
+  Math.max(1, Number.parseInt(value ?? '', 10) || 1);
+
+/**
+ * Rows as lines, each with the names of its columns: `name: value; name: value`. A cell that spans several places is in
+ * each of them, within limits. Null for a table whose cells say nothing of each other: it may only be layout.
+ */
+export function tableLines(rows: readonly HtmlRow[]): string[] | null {
+  const cells = rows.flatMap((row) => row.cells);
+  const hasNames = cells.some(({ isHeader }) => isHeader) || rows.some(({ isHead }) => isHead);
+  if (!hasNames && cells.every((cell) => cell.columns === 1 && cell.rows === 1)) {
+    return null;
+  }
+  const grid = placed(rows, freeCopies + cells.length * copiesPerCell);
+  let head = 0;
+  while (head < rows.length - 1 && isHeadRow(rows[head])) head += 1;
+  const names = namesOf(grid.slice(0, head));
+  return grid.flatMap((row, at) => (at < head ? [] : [lineOf(row, names)])).filter((line) => line !== '');
+}
+
+/** A row of names: of a `thead`, or of several `th` alone that do not all name rows below it, too. */
+function isHeadRow(row: HtmlRow | undefined): boolean {
+  if (row === undefined) return false;
+  const filled = row.cells.filter(({ text }) => text !== '');
+  const areNames = filled.length > 0 && filled.every((cell) => cell.isHeader);
+  return row.isHead || (areNames && row.cells.length > 1 && row.cells.some((cell) => cell.rows === 1));
+}
+
+/** Cells at their columns; what spans several rows or columns stands in each of them. */
+function placed(rows: readonly HtmlRow[], copies: number): Placed[][] {
+  const budget = { copies };
+  /** Cells that reach into the next rows, by column. */
+  let open = new Map<number, HtmlCell>();
+  return rows.map(({ cells }) => {
+    const row: Placed[] = [];
+    const next: typeof open = new Map();
+    const put = (cell: HtmlCell, isCopy: boolean): boolean => {
+      if (isCopy && budget.copies === 0) return false;
+      if (isCopy) budget.copies -= 1;
+      if (cell.rows > 1) next.set(row.length, { ...cell, rows: cell.rows - 1 });
+      const text = isCopy && cell.text.length > maxCopied ? '' : cell.text;
+      row.push({ text, isHeader: cell.isHeader, isCopy });
+      return true;
+    };
+    const fill = () => {
+      let above = open.get(row.length);
+      while (above !== undefined && put(above, true)) above = open.get(row.length);
+    };
+    for (const cell of cells) {
+      fill();
+      put(cell, false);
+      let [columns, fits] = [1, true];
+      while (columns < Math.min(cell.columns, maxColumns) && fits) {
+        fits = put(cell, true);
+        columns += 1;
+      }
+    }
+    fill();
+    open = next;
+    return row;
+  });
+}
+
+/** The name of each column: those of all rows of names, from above. */
+function namesOf(head: readonly Placed[][]): string[] {
+  const names: string[][] = [];
+  for (const row of head) {
+    for (const [column, { text }] of row.entries()) {
+      const name = (names[column] ??= []);
+      if (text !== '' && name.at(-1) !== text) name.push(text);
+    }
+  }
+  return names.map((parts) => parts.join(' ').slice(0, maxName));
+}
+
+function lineOf(row: readonly Placed[], names: readonly string[]): string {
+  const filled = row.flatMap((cell, column) => (cell.text === '' ? [] : [{ ...cell, column }]));
+  const own = filled.filter(({ isCopy }) => !isCopy);
+  // The title of the rows below it.
+  if (own.length === 1 && filled.length > 1 && filled.every(({ text }) => text === own[0]?.text)) {
+    return own[0]?.text ?? '';
+  }
+  if (names.some((name) => name !== '')) {
+    return filled.map(({ text, column }) => (names[column] ? `${names[column]}: ${text}` : text)).join('; ');
+  }
+  const values = filled.filter(({ text }, at) => text !== filled[at - 1]?.text);
+  const titles = values.filter(({ isHeader }) => isHeader).length;
+  const isTitled = titles === 1 && values.length > 1 && values[0]?.isHeader === true;
+  const rest = values.slice(isTitled ? 1 : 0).map(({ text }) => text);
+  return `${isTitled ? `${values[0]?.text}: ` : ''}${rest.join(' | ')}`;
+}

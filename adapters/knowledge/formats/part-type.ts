@@ -1,0 +1,11 @@
+const types: ReadonlyMap<string, string> = new Map([
+  ...['htm', 'html', 'xhtml'].map((name) => [name, 'text/html'] as const),
+  ...['eml', 'mht', 'mhtml'].map((name) => [name, 'message/rfc822'] as const),
+  ['csv', 'text/csv'],
+  ['md', 'text/markdown'],
+]);
+
+/** The type of a text within another document, by the end of its name: other formats are known by their content. */
+export function typeOfName(name: string): string {
+  return types.get(name.slice(name.lastIndexOf('.') + 1).toLowerCase()) ?? 'text/plain';
+}
