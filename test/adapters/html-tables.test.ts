@@ -123,6 +123,15 @@ describe('hostile spans', () => {
     });
   });
 
+  it.each([
+    ['open', '<table>\n\n'],
+    ['around others', '<table><table></table>\n\n'],
+    ['with headings', '<table>\n<tr><td><h1>a</h1>\n\n'],
+  ])('of markdown take linear time where many are %s', (name, block) => {
+    const make = (size: number) => block.repeat(size / block.length) + '</table>\n\n'.repeat(size / 100);
+    expectLinear(name, { make, work: withoutHtmlTables, size: 200_000 });
+  });
+
   it('do not multiply the text', () => {
     const text = linesOf(
       `<table>${`<tr>${cell.replace('>a<', `>${'a'.repeat(150)}<`)}</tr>`.repeat(1_000)}</table>`,

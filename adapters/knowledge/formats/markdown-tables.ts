@@ -12,35 +12,44 @@ export function withoutHtmlTables(text: string): string {
   const lines = text.split(/(?<=\n|\r(?!\n))/);
   const starts = [0];
   for (const line of lines) starts.push((starts.at(-1) ?? 0) + line.length);
+  const ends = endTags(text);
   const parts: string[] = [];
-  let done = 0;
+  let [read, copied] = [0, 0];
   for (const { type, level, map } of parser.parse(text, {})) {
     const start = starts[map?.[0] ?? 0] ?? 0;
-    if (type !== 'html_block' || level > 0 || map === null || start < done) continue;
-    const found = /^\s*<table[\s>]/i.exec(text.slice(start, start + 200));
-    const end = found === null ? null : endOfTable(text, start);
-    if (end === null) continue;
-    const paragraphs = htmlParagraphs(text.slice(start, end));
+    if (type !== 'html_block' || level > 0 || map === null || start < read) continue;
+    const indent = /^\s*(?=<table[\s>])/i.exec(text.slice(start, start + 200))?.[0].length;
+    const endTag = indent === undefined ? undefined : ends.get(start + indent);
+    if (endTag === undefined) continue;
+    // A blank line within a table ends a block of markdown, and not the table.
+    read = endOfLine(text, endTag);
+    const paragraphs = htmlParagraphs(text.slice(start, read));
     if (paragraphs.some(({ level: heading }) => heading > 0)) continue;
     const rows = paragraphs.flatMap((each) => (each.text.trim() === '' ? [] : [plainLine(each.text)]));
-    parts.push(text.slice(done, start), rows.join('\n\n'), '\n');
-    done = end;
+    parts.push(text.slice(copied, start), rows.join('\n\n'), '\n');
+    copied = read;
   }
-  return [...parts, text.slice(done)].join('');
+  return [...parts, text.slice(copied)].join('');
 }
 
-/** Where the line of the end tag ends: a blank line within a table ends a block of markdown, and not the table. */
-function endOfTable(text: string, start: number): number | null {
-  const tags = /<(\/?)table(?=[\s>])/gi;
-  tags.lastIndex = start;
-  let depth = 0;
-  for (let tag = tags.exec(text); tag !== null; tag = tags.exec(text)) {
-    depth += tag[1] === '/' ? -1 : 1;
-    if (depth > 0) continue;
-    const end = text.indexOf('\n', tag.index);
-    return end === -1 ? text.length : end + 1;
+/** The place of each table's end tag by that of its start tag. */
+function endTags(text: string): Map<number, number> {
+  const ends = new Map<number, number>();
+  const open: number[] = [];
+  for (const { 1: slash, index } of text.matchAll(/<(\/?)table(?=[\s>])/gi)) {
+    if (slash === '') {
+      open.push(index);
+      continue;
+    }
+    const start = open.pop();
+    if (start !== undefined) ends.set(start, index);
   }
-  return null;
+  return ends;
+}
+
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end === -1 ? text.length : end + 1;
 }
 
 /** A row that begins like a heading, a quote or a list is none. */
