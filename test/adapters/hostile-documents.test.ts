@@ -13,9 +13,9 @@ import { attackStrings, expectLinear } from '../support/growth.ts';
 import { sourceOf } from '../support/document-source.ts';
 import { hostileDocuments } from '../support/hostile-documents.ts';
 import { residentBytes } from '../support/process-memory.ts';
+import { slowPage } from '../support/slow-page.ts';
 
 const never = new AbortController().signal;
-const slowPage = '<div>'.repeat(5_000);
 
 describe('time grows with the text, whatever it is', () => {
   it.each(Object.entries(attackStrings))('%j is cut into sections and passages', (name, make) => {
@@ -153,8 +153,15 @@ describe('a process of extraction', () => {
     const [pid] = childPids().filter((each) => !before.has(each));
     const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
     const names = environment.map((each) => each.split('=')[0]).filter((name) => name !== '');
-    // The channel to the parent, and what the shell sets.
-    const usual = ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'PWD', 'OLDPWD', 'SHLVL', '_'];
+    // The channel to the parent, what the shell sets, and how memory is allocated.
+    const usual = [
+      'NODE_CHANNEL_FD',
+      'NODE_CHANNEL_SERIALIZATION_MODE',
+      'PWD',
+      'OLDPWD',
+      'SHLVL',
+      '_',
+    ].concat(['MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_']);
     expect(names.filter((name) => !usual.includes(name ?? ''))).toEqual([]);
     expect(readFileSync(`/proc/${pid}/limits`, 'utf8')).toMatch(/Max file size +0 +0/);
     expect(readFileSync(`/proc/${pid}/limits`, 'utf8')).toMatch(/Max data size +1610612736 /);
