@@ -26,7 +26,14 @@ export interface ExtractionDependencies {
 
 type Outcome = { chunks: Chunk[] } | { failure: DocumentFailureCode };
 
-/** Max extractions of one document that end with a crash of their worker. */
+/** What one attempt has done for a document. */
+export interface Extraction {
+  result: IngestDocumentResult;
+  /** This attempt stored the passages; false: an earlier one did, or there are none. */
+  isStoredNow: boolean;
+}
+
+/** Max extractions of one document that end with a crash of their worker, after those of first attempts that took little time. */
 const maxLostExtractions = 3;
 const heartbeatMs = 2_000;
 /** Of a statement for all passages of a document, such as that which takes over their vectors. */
@@ -39,25 +46,28 @@ const insertTimeoutMs = 30_000;
 export async function extractDocument(
   deps: ExtractionDependencies,
   input: IngestDocumentInput,
-): Promise<IngestDocumentResult> {
+): Promise<Extraction> {
   const { unitOfWork } = deps;
   const readingId = Context.current().info.workflowExecution?.runId ?? '';
   const before = await unitOfWork.inTenant(input.tenantId, (em) =>
     em.findOne(Document, { id: input.documentId }),
   );
   if (before?.status !== 'processing' || before.ingestedBy === readingId) {
-    return ingestionState(before);
+    return { result: ingestionState(before), isStoredNow: false };
   }
   const outcome = await extract(deps, input);
   return unitOfWork.inTenant(input.tenantId, (em) =>
     withStatementTimeout(em, insertTimeoutMs, async () => {
       if ('failure' in outcome || outcome.chunks.length === 0) {
         const failure = 'failure' in outcome ? outcome.failure : 'empty_document';
-        return finishIngestion(em, input.documentId, failure);
+        return { result: await finishIngestion(em, input.documentId, failure), isStoredNow: false };
       }
       const { documentId } = input;
       const stored = await storePassages(em, { documentId, readingId, chunks: outcome.chunks });
-      return ingestionState(stored ?? (await em.findOne(Document, { id: documentId })));
+      return {
+        result: ingestionState(stored ?? (await em.findOne(Document, { id: documentId }))),
+        isStoredNow: stored !== null,
+      };
     }),
   );
 }
@@ -90,7 +100,7 @@ async function extract(
   }
   try {
     const source = { tenantId: input.tenantId, read: () => readContent(unitOfWork, input) };
-    const { chunks } = await withHeartbeats(lost + 1, () =>
+    const { chunks } = await withHeartbeats({ during: lost + 1, after: lost }, () =>
       extractor.extract(source, context.cancellationSignal),
     );
     return { chunks };
@@ -103,20 +113,30 @@ async function extract(
       return { failure: error.code };
     }
     throw error;
-  } finally {
-    context.heartbeat(lost);
   }
 }
 
-/** Sends heartbeats while `work` runs, with details for the next attempt. */
-async function withHeartbeats<T>(details: number, work: () => Promise<T>): Promise<T> {
+/**
+ * Sends heartbeats while `work` runs, with details for the next attempt. Each is a write of the Temporal server, and
+ * most documents are extracted at once: a first attempt sends none that it does not need.
+ */
+async function withHeartbeats<T>(
+  details: { during: number; after: number },
+  work: () => Promise<T>,
+): Promise<T> {
   const context = Context.current();
-  context.heartbeat(details);
-  const beat = setInterval(() => context.heartbeat(details), heartbeatMs);
+  let isKnown = false;
+  const beat = () => {
+    isKnown = true;
+    context.heartbeat(details.during);
+  };
+  if (context.info.attempt > 1) beat();
+  const timer = setInterval(beat, heartbeatMs);
   try {
     return await work();
   } finally {
-    clearInterval(beat);
+    clearInterval(timer);
+    if (isKnown) context.heartbeat(details.after);
   }
 }
 
