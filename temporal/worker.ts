@@ -78,6 +78,8 @@ import { batchOptions, interactiveOptions, synchronisationOptions, watchOptions 
  * the eightfold without.
  */
 const documentsPerSecond = 200;
+/** The same of documents that are uploaded, each of which is a workflow. */
+const uploadsPerSecond = 8;
 /** The same of passages that the builtin model embeds, each some 40 ms of a processor. */
 const passagesPerSecond = 20;
 
@@ -178,6 +180,7 @@ const activities = createActivities({
   writer: new StreamWriter(database),
   pace,
   bulk: giveWay(documentsPerSecond),
+  uploads: giveWay(uploadsPerSecond),
   extractor: createTextExtractor(),
   sources,
   embedders: createEmbedders({

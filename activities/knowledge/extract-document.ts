@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { BytesNotFound } from '#domain/foundation/bytes/byte-store.ts';
 import { readAll } from '#domain/foundation/bytes/parts.ts';
 import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
+import type { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
@@ -18,10 +19,13 @@ import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import type { IngestDocumentInput, IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
 import { busyPauseMs } from '../busy-pause.ts';
 import { retryLater } from '../failures.ts';
+import { keepAlive } from '../keep-alive.ts';
 
 export interface ExtractionDependencies {
   unitOfWork: UnitOfWork;
   extractor: DocumentExtractor;
+  /** Documents that are uploaded give way to responses; omitted: to nothing. */
+  uploads?: Pick<BulkTurns, 'take'>;
 }
 
 type Outcome = { chunks: Chunk[] } | { failure: DocumentFailureCode };
@@ -90,13 +94,16 @@ async function readContent(
 
 /** Heartbeat details give the next attempt the number of extractions that began and never ended. */
 async function extract(
-  { extractor, unitOfWork }: ExtractionDependencies,
+  { extractor, unitOfWork, uploads }: ExtractionDependencies,
   input: IngestDocumentInput,
 ): Promise<Outcome> {
   const context = Context.current();
   const lost = lostExtractions(context.info.heartbeatDetails);
   if (lost >= maxLostExtractions) {
     return { failure: 'extraction_failed' };
+  }
+  if (uploads !== undefined) {
+    await keepAlive(({ signal }) => uploads.take(input.tenantId, signal), heartbeatMs, lost);
   }
   try {
     const source = { tenantId: input.tenantId, read: () => readContent(unitOfWork, input) };

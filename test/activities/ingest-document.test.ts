@@ -12,6 +12,8 @@ import { registerEmbeddingModel } from '#domain/knowledge/embeddings/register-em
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import type { IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
+import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
+import { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { wordEmbedders, type WordEmbedders } from '#test/support/word-embedders.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
@@ -120,6 +122,29 @@ describe('ingestDocument', () => {
       nextRetryDelay: expect.toSatisfy((ms: number) => ms >= 750 && ms <= 1_250),
     });
     expect((await rowsOf(input.documentId)).document).toMatchObject({ status: 'processing' });
+  });
+
+  it('gives way to responses before it is read, and keeps the number of its lost extractions meanwhile', async () => {
+    const { input } = await upload('One.');
+    const uploads = new BulkTurns({
+      rate: new AdaptiveRate({ perSecond: 1, pressure: () => null }),
+      isContended: () => true,
+    });
+    const signal = new AbortController().signal;
+    await uploads.take(input.tenantId, signal);
+    // Three places ahead of it: three seconds, in which a heartbeat is due.
+    const others = Array.from({ length: 3 }, () => uploads.take(input.tenantId, signal));
+    const deps = { unitOfWork: world.unitOfWork, extractor: instant('One.'), uploads };
+    const environment = new MockActivityEnvironment({ heartbeatDetails: 2, attempt: 3 });
+    const beats: unknown[] = [];
+    environment.on('heartbeat', (details: unknown) => beats.push(details));
+    const read = environment.run(createKnowledgeActivities(deps).ingestDocument, input);
+    await Promise.all(others);
+    expect(beats).toContain(2);
+    expect(beats).not.toContain(3);
+    expect(await read).toMatchObject({ status: 'ready' });
+    expect(beats).toContain(3);
+    expect(beats.at(-1)).toBe(2);
   });
 
   it('finds nothing to do for a document that was deleted or never was in the tenant', async () => {
