@@ -40,6 +40,12 @@ export interface Extraction {
 /** Max extractions of one document that end with a crash of their worker, after those of first attempts that took little time. */
 const maxLostExtractions = 3;
 const heartbeatMs = 2_000;
+/**
+ * How long, and how often, the first attempt asks for a place to be extracted before it frees its slot: most extractions
+ * take milliseconds, and another attempt costs the Temporal server more.
+ */
+const placeMs = 1_000;
+const placePauseMs = 100;
 /** Of a statement for all passages of a document, such as that which takes over their vectors. */
 const insertTimeoutMs = 30_000;
 
@@ -108,7 +114,7 @@ async function extract(
   try {
     const source = { tenantId: input.tenantId, read: () => readContent(unitOfWork, input) };
     const { chunks } = await withHeartbeats({ during: lost + 1, after: lost }, () =>
-      extractor.extract(source, context.cancellationSignal),
+      inPlace(() => extractor.extract(source, context.cancellationSignal)),
     );
     return { chunks };
   } catch (error) {
@@ -120,6 +126,21 @@ async function extract(
       return { failure: error.code };
     }
     throw error;
+  }
+}
+
+/** @throws `ExtractorBusy` when there is no place in time */
+async function inPlace<T>(extract: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  for (const end = context.info.attempt === 1 ? Date.now() + placeMs : 0; ;) {
+    try {
+      return await extract();
+    } catch (error) {
+      if (!(error instanceof ExtractorBusy) || Date.now() >= end) {
+        throw error;
+      }
+      await context.sleep(placePauseMs);
+    }
   }
 }
 

@@ -115,13 +115,33 @@ describe('ingestDocument', () => {
 
   it('gives its slot to others, with a time for the retry, while enough documents of its tenant are pending', async () => {
     const { input } = await upload('Text.');
-    const busy: DocumentExtractor = { extract: () => Promise.reject(new ExtractorBusy()) };
+    let asked = 0;
+    const busy: DocumentExtractor = {
+      extract: () => {
+        asked += 1;
+        return Promise.reject(new ExtractorBusy());
+      },
+    };
     await expect(run(input, busy)).rejects.toMatchObject({
       type: 'extractor_busy',
       nonRetryable: false,
       nextRetryDelay: expect.toSatisfy((ms: number) => ms >= 750 && ms <= 1_250),
     });
+    // Asked for a second.
+    expect(asked).toBeGreaterThan(2);
     expect((await rowsOf(input.documentId)).document).toMatchObject({ status: 'processing' });
+  });
+
+  it('is read in its attempt where a place becomes free soon', async () => {
+    const { input } = await upload('One.');
+    let asked = 0;
+    const extractor: DocumentExtractor = {
+      extract: (...given) => {
+        asked += 1;
+        return asked < 4 ? Promise.reject(new ExtractorBusy()) : instant('One.').extract(...given);
+      },
+    };
+    expect(await run(input, extractor)).toMatchObject({ status: 'ready' });
   });
 
   it('gives way to responses before it is read, and keeps the number of its lost extractions meanwhile', async () => {
