@@ -44,7 +44,7 @@ const heartbeatMs = 2_000;
  * How long, and how often, the first attempt asks for a place to be extracted before it frees its slot: most extractions
  * take milliseconds, and another attempt costs the Temporal server more.
  */
-const placeMs = 1_000;
+const placeMs = 3_000;
 const placePauseMs = 100;
 /** Of a statement for all passages of a document, such as that which takes over their vectors. */
 const insertTimeoutMs = 30_000;

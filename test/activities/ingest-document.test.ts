@@ -127,7 +127,7 @@ describe('ingestDocument', () => {
       nonRetryable: false,
       nextRetryDelay: expect.toSatisfy((ms: number) => ms >= 750 && ms <= 1_250),
     });
-    // Asked for a second.
+    // Asked for some seconds.
     expect(asked).toBeGreaterThan(2);
     expect((await rowsOf(input.documentId)).document).toMatchObject({ status: 'processing' });
   });
