@@ -79,6 +79,10 @@ import { batchOptions, interactiveOptions, synchronisationOptions, watchOptions 
  * the eightfold without.
  */
 const documentsPerSecond = 200;
+/** The same of documents that are uploaded, each of which is a workflow. */
+const uploadsPerSecond = 8;
+/** The same of passages that the builtin model embeds, each some 40 ms of a processor. */
+const passagesPerSecond = 20;
 
 limitHeapGrowth();
 const config = parseWorkerConfig(process.env);
@@ -152,6 +156,13 @@ const pace = new ContendedPace({
   perSecond: config.TURNS_PER_SECOND_PER_TENANT,
   pressure,
 });
+/** Bulk work gives way while a turn or a tool call of a response has begun within the last seconds. */
+const giveWay = (perSecond: number) =>
+  new BulkTurns({
+    rate: new AdaptiveRate({ perSecond, pressure: anyPressure(busyLoop(), pressure), isDemandPaced: true }),
+    isContended: () => pace.isUsed(),
+  });
+const passageTurns = giveWay(passagesPerSecond);
 const activities = createActivities({
   database,
   unitOfWork,
@@ -169,18 +180,15 @@ const activities = createActivities({
   longTexts: createRedactionThreads(secrets, workerRedaction),
   writer: new StreamWriter(database),
   pace,
-  bulk: new BulkTurns({
-    rate: new AdaptiveRate({
-      perSecond: documentsPerSecond,
-      pressure: anyPressure(busyLoop(), pressure),
-      isDemandPaced: true,
-    }),
-    // A turn or a tool call of a response within the last seconds.
-    isContended: () => pace.isUsed(),
-  }),
+  bulk: giveWay(documentsPerSecond),
+  uploads: giveWay(uploadsPerSecond),
   extractor: createTextExtractor(),
   sources,
-  embedders: createEmbedders({ ...vendor, builtin: builtinEmbedding }),
+  embedders: createEmbedders({
+    ...vendor,
+    builtin: builtinEmbedding,
+    takeTurn: (tenantId, signal) => passageTurns.take(tenantId, signal),
+  }),
   rerankers: createRerankers(vendor),
   publicUrl: config.PUBLIC_URL,
   toolServers: createToolServers({

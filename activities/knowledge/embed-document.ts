@@ -19,6 +19,9 @@ export interface EmbeddingDependencies {
 /** An activity ends after this time, so that its progress is in the history and others get its slot. */
 export const sliceMs = 30_000;
 
+/** Interval of heartbeats, a third of the activities' timeout: each is a write of the Temporal server. */
+export const embeddingBeatMs = 3_000;
+
 /**
  * Gives the passages of a document vectors of each live generation of its space, for up to half a minute. Without a
  * model that answers, the document is left to the workflow of its space.

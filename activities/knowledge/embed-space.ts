@@ -116,23 +116,41 @@ async function embedEach(
 ): Promise<boolean> {
   const { inTransaction, embedders, tenantId, signal, isOver } = slice;
   const embedder = embedders.of(target.model);
-  for (let after = through; ;) {
-    const document = await inTransaction((em) => nextToEmbed(em, slice, target.generation, after));
-    if (document === null) {
-      return true;
+  let last: Promise<UnembeddedDocument | null> = Promise.resolve(null);
+  let after = through;
+  const next = () =>
+    (last = last.then(async () => {
+      const document = await inTransaction((em) => nextToEmbed(em, slice, target.generation, after));
+      after = document?.documentId ?? after;
+      return document;
+    }));
+  const lane = async (): Promise<boolean> => {
+    for (let document = await next(); document !== null; document = await next()) {
+      const work = { target, embedder, document: { tenantId, ...document }, signal, isOver };
+      const embedded = await embedDocument(inTransaction, work).catch(faultOf);
+      if (embedded === false) {
+        return false;
+      }
+      await finish(document, embedded === true ? null : embedded);
+      if (isOver()) {
+        return false;
+      }
     }
-    const work = { target, embedder, document: { tenantId, ...document }, signal, isOver };
-    const embedded = await embedDocument(inTransaction, work).catch(faultOf);
-    if (embedded === false) {
-      return false;
-    }
-    await finish(document, embedded === true ? null : embedded);
-    after = document.documentId;
-    if (isOver()) {
-      return false;
-    }
+    return true;
+  };
+  const ended = await Promise.allSettled(Array.from({ length: lanesOf(target) }, lane));
+  const failed = ended.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') {
+    throw failed.reason;
   }
+  return ended.every((each) => each.status === 'fulfilled' && each.value);
 }
+
+/**
+ * Documents that are embedded at once: while one is stored, the model embeds the other. Of a generation that is built,
+ * documents are done in their order, as the place of the next one is stored.
+ */
+const lanesOf = ({ generation }: LiveGeneration): number => (generation.state === 'active' ? 2 : 1);
 
 /** A document that the model cannot embed does not hold up those behind it. @throws any other failure */
 function faultOf(error: unknown): EmbeddingFault {

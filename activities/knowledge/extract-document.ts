@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { BytesNotFound } from '#domain/foundation/bytes/byte-store.ts';
 import { readAll } from '#domain/foundation/bytes/parts.ts';
 import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
+import type { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
@@ -18,17 +19,33 @@ import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import type { IngestDocumentInput, IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
 import { busyPauseMs } from '../busy-pause.ts';
 import { retryLater } from '../failures.ts';
+import { keepAlive } from '../keep-alive.ts';
 
 export interface ExtractionDependencies {
   unitOfWork: UnitOfWork;
   extractor: DocumentExtractor;
+  /** Documents that are uploaded give way to responses; omitted: to nothing. */
+  uploads?: Pick<BulkTurns, 'take'>;
 }
 
 type Outcome = { chunks: Chunk[] } | { failure: DocumentFailureCode };
 
-/** Max extractions of one document that end with a crash of their worker. */
+/** What one attempt has done for a document. */
+export interface Extraction {
+  result: IngestDocumentResult;
+  /** This attempt stored the passages; false: an earlier one did, or there are none. */
+  isStoredNow: boolean;
+}
+
+/** Max extractions of one document that end with a crash of their worker, after those of first attempts that took little time. */
 const maxLostExtractions = 3;
 const heartbeatMs = 2_000;
+/**
+ * How long, and how often, the first attempt asks for a place to be extracted before it frees its slot: most extractions
+ * take milliseconds, and another attempt costs the Temporal server more.
+ */
+const placeMs = 3_000;
+const placePauseMs = 100;
 /** Of a statement for all passages of a document, such as that which takes over their vectors. */
 const insertTimeoutMs = 30_000;
 
@@ -39,25 +56,28 @@ const insertTimeoutMs = 30_000;
 export async function extractDocument(
   deps: ExtractionDependencies,
   input: IngestDocumentInput,
-): Promise<IngestDocumentResult> {
+): Promise<Extraction> {
   const { unitOfWork } = deps;
   const readingId = Context.current().info.workflowExecution?.runId ?? '';
   const before = await unitOfWork.inTenant(input.tenantId, (em) =>
     em.findOne(Document, { id: input.documentId }),
   );
   if (before?.status !== 'processing' || before.ingestedBy === readingId) {
-    return ingestionState(before);
+    return { result: ingestionState(before), isStoredNow: false };
   }
   const outcome = await extract(deps, input);
   return unitOfWork.inTenant(input.tenantId, (em) =>
     withStatementTimeout(em, insertTimeoutMs, async () => {
       if ('failure' in outcome || outcome.chunks.length === 0) {
         const failure = 'failure' in outcome ? outcome.failure : 'empty_document';
-        return finishIngestion(em, input.documentId, failure);
+        return { result: await finishIngestion(em, input.documentId, failure), isStoredNow: false };
       }
       const { documentId } = input;
       const stored = await storePassages(em, { documentId, readingId, chunks: outcome.chunks });
-      return ingestionState(stored ?? (await em.findOne(Document, { id: documentId })));
+      return {
+        result: ingestionState(stored ?? (await em.findOne(Document, { id: documentId }))),
+        isStoredNow: stored !== null,
+      };
     }),
   );
 }
@@ -80,7 +100,7 @@ async function readContent(
 
 /** Heartbeat details give the next attempt the number of extractions that began and never ended. */
 async function extract(
-  { extractor, unitOfWork }: ExtractionDependencies,
+  { extractor, unitOfWork, uploads }: ExtractionDependencies,
   input: IngestDocumentInput,
 ): Promise<Outcome> {
   const context = Context.current();
@@ -88,10 +108,13 @@ async function extract(
   if (lost >= maxLostExtractions) {
     return { failure: 'extraction_failed' };
   }
+  if (uploads !== undefined) {
+    await keepAlive(({ signal }) => uploads.take(input.tenantId, signal), heartbeatMs, lost);
+  }
   try {
     const source = { tenantId: input.tenantId, read: () => readContent(unitOfWork, input) };
-    const { chunks } = await withHeartbeats(lost + 1, () =>
-      extractor.extract(source, context.cancellationSignal),
+    const { chunks } = await withHeartbeats({ during: lost + 1, after: lost }, () =>
+      inPlace(() => extractor.extract(source, context.cancellationSignal)),
     );
     return { chunks };
   } catch (error) {
@@ -103,20 +126,45 @@ async function extract(
       return { failure: error.code };
     }
     throw error;
-  } finally {
-    context.heartbeat(lost);
   }
 }
 
-/** Sends heartbeats while `work` runs, with details for the next attempt. */
-async function withHeartbeats<T>(details: number, work: () => Promise<T>): Promise<T> {
+/** @throws `ExtractorBusy` when there is no place in time */
+async function inPlace<T>(extract: () => Promise<T>): Promise<T> {
   const context = Context.current();
-  context.heartbeat(details);
-  const beat = setInterval(() => context.heartbeat(details), heartbeatMs);
+  for (const end = context.info.attempt === 1 ? Date.now() + placeMs : 0; ;) {
+    try {
+      return await extract();
+    } catch (error) {
+      if (!(error instanceof ExtractorBusy) || Date.now() >= end) {
+        throw error;
+      }
+      await context.sleep(placePauseMs);
+    }
+  }
+}
+
+/**
+ * Sends heartbeats while `work` runs, with details for the next attempt. Each is a write of the Temporal server, and
+ * most documents are extracted at once: a first attempt sends none that it does not need.
+ */
+async function withHeartbeats<T>(
+  details: { during: number; after: number },
+  work: () => Promise<T>,
+): Promise<T> {
+  const context = Context.current();
+  let isKnown = false;
+  const beat = () => {
+    isKnown = true;
+    context.heartbeat(details.during);
+  };
+  if (context.info.attempt > 1) beat();
+  const timer = setInterval(beat, heartbeatMs);
   try {
     return await work();
   } finally {
-    clearInterval(beat);
+    clearInterval(timer);
+    if (isKnown) context.heartbeat(details.after);
   }
 }
 

@@ -7,6 +7,6 @@ export async function ingestDocument(
   deps: ExtractionDependencies,
   input: IngestDocumentInput,
 ): Promise<IngestDocumentResult> {
-  const read = await extractDocument(deps, input);
-  return read.status === 'processing' ? finishDocument(deps, input) : read;
+  const { result } = await extractDocument(deps, input);
+  return result.status === 'processing' ? finishDocument(deps, input) : result;
 }

@@ -3,10 +3,14 @@ import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-mode
 import { builtinPackage } from './builtin-package.ts';
 import { passageProcesses, type Infer, type Inferred } from './inference-pools.ts';
 
+/** Called for each passage before it is embedded. @throws the signal's reason */
+export type TakeTurn = (tenantId: string, signal: AbortSignal) => Promise<void>;
+
 /** The builtin model for one tenant. */
 export function builtinEmbedder(
   { tenantId, providerModel, dims, queryPrefix, passagePrefix }: EmbeddingModel,
   infer: Record<'passage' | 'query', Infer>,
+  takeTurn: TakeTurn = () => Promise.resolve(),
 ): Embedder {
   const isKnown = providerModel === builtinPackage.name && dims === builtinPackage.dims;
   const checked = () => {
@@ -30,6 +34,7 @@ export function builtinEmbedder(
       const remaining = each(texts);
       const work = async () => {
         for (const [index, text] of remaining) {
+          await takeTurn(tenantId, signal);
           embedded[index] = await infer.passage(tenantId, passagePrefix + text, signal);
         }
       };

@@ -1,6 +1,6 @@
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { VendorOptions } from '../models/vendor-gateway.ts';
-import { builtinEmbedder } from './builtin-embedder.ts';
+import { builtinEmbedder, type TakeTurn } from './builtin-embedder.ts';
 import type { BuiltinModel } from './builtin-model.ts';
 import { createInference } from './inference-pools.ts';
 import { embeddingDialects } from './vendor-dialects.ts';
@@ -10,17 +10,19 @@ import { VendorShares } from './vendor-shares.ts';
 
 export interface EmbedderOptions extends VendorOptions {
   builtin: BuiltinModel;
+  /** Omitted: passages that the builtin model embeds give way to nothing. */
+  takeTurn?: TakeTurn;
 }
 
 /** The embedders of a process, by the rows of models. */
-export function createEmbedders({ builtin, ...options }: EmbedderOptions): Embedders {
+export function createEmbedders({ builtin, takeTurn, ...options }: EmbedderOptions): Embedders {
   const infer = createInference(builtin);
   const pauses = new VendorPauses();
   const shares = new VendorShares();
   return {
     of: (model) =>
       model.providerKind === 'builtin'
-        ? builtinEmbedder(model, infer)
+        ? builtinEmbedder(model, infer, takeTurn)
         : vendorEmbedder({ model, dialect: embeddingDialects[model.providerKind], options, pauses, shares }),
   };
 }

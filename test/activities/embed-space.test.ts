@@ -201,19 +201,49 @@ describe('the usage of a space', () => {
   });
 });
 
+describe('documents without vectors', () => {
+  it('are embedded two at a time, so that the model need not wait for the database', async () => {
+    const embedders = wordEmbedders();
+    const { space, add } = await spaceWith(embedders, ['The lamp is lit.']);
+    for (const n of [1, 2, 3]) {
+      await add(`Text ${n}.`, null);
+    }
+    const { promise: areTwo, resolve } = Promise.withResolvers<void>();
+    let calls = 0;
+    embedders.before = async () => {
+      calls += 1;
+      if (calls === 2) {
+        resolve();
+      }
+      await areTwo;
+    };
+    expect(await embed(space, embedders)).toEqual({ state: 'idle' });
+    expect(calls).toBe(3);
+    const { rows } = await world.admin.query(
+      'select embedded_count as n, embedding_pending as pending from documents where tenant_id = $1',
+      [space.tenantId],
+    );
+    expect(rows).toEqual(Array.from({ length: 4 }, () => ({ n: 1, pending: false })));
+  });
+});
+
 describe('a document that the model cannot embed', () => {
   it('says why, is found by keyword, and does not hold up the others', async () => {
-    const { builtin, embedders } = twoModels();
+    const { embedders: able } = twoModels();
+    const embedders: Embedders = {
+      of: (model) => {
+        const embedder = able.of(model);
+        return {
+          ...embedder,
+          embedPassages: (texts, signal) =>
+            texts.includes('quite different words')
+              ? Promise.reject(new EmbeddingFailure('too_large'))
+              : embedder.embedPassages(texts, signal),
+        };
+      },
+    };
     const { space, add } = await spaceWith(embedders, []);
     const [bad, good] = [await add('quite different words', null), await add(fact, null)];
-    let calls = 0;
-    builtin.before = () => {
-      calls += 1;
-      // After the calibration, the first document's passages.
-      if (calls === 2) {
-        throw new EmbeddingFailure('too_large');
-      }
-    };
     expect(await embed(space, embedders)).toEqual({ state: 'idle' });
     expect(await progressOf(bad)).toEqual({ n: 0, pending: false });
     expect(await progressOf(good)).toEqual({ n: 1, pending: false });

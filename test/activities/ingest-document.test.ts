@@ -12,6 +12,8 @@ import { registerEmbeddingModel } from '#domain/knowledge/embeddings/register-em
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import type { IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
+import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
+import { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { wordEmbedders, type WordEmbedders } from '#test/support/word-embedders.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
@@ -54,6 +56,17 @@ const rowsOf = async (documentId: string) => {
   );
   return { chunks: chunks.rows as { text: string }[], document: document.rows[0] as Record<string, unknown> };
 };
+
+/** Finds a text of one passage without a process. */
+const instant = (text: string): DocumentExtractor => ({
+  extract: () =>
+    Promise.resolve({
+      mediaType: 'text/markdown',
+      text,
+      sections: [],
+      chunks: [{ heading: null, text, start: 0, end: text.length, page: null, anchor: null }],
+    }),
+});
 
 const broken: DocumentExtractor = { extract: () => Promise.reject(new Error('the disk is gone')) };
 
@@ -103,13 +116,56 @@ describe('ingestDocument', () => {
 
   it('gives its slot to others, with a time for the retry, while enough documents of its tenant are pending', async () => {
     const { input } = await upload('Text.');
-    const busy: DocumentExtractor = { extract: () => Promise.reject(new ExtractorBusy()) };
+    let asked = 0;
+    const busy: DocumentExtractor = {
+      extract: () => {
+        asked += 1;
+        return Promise.reject(new ExtractorBusy());
+      },
+    };
     await expect(run(input, busy)).rejects.toMatchObject({
       type: 'extractor_busy',
       nonRetryable: false,
       nextRetryDelay: expect.toSatisfy((ms: number) => ms >= 750 && ms <= 1_250),
     });
+    // Asked for some seconds.
+    expect(asked).toBeGreaterThan(2);
     expect((await rowsOf(input.documentId)).document).toMatchObject({ status: 'processing' });
+  });
+
+  it('is read in its attempt where a place becomes free soon', async () => {
+    const { input } = await upload('One.');
+    let asked = 0;
+    const extractor: DocumentExtractor = {
+      extract: (...given) => {
+        asked += 1;
+        return asked < 4 ? Promise.reject(new ExtractorBusy()) : instant('One.').extract(...given);
+      },
+    };
+    expect(await run(input, extractor)).toMatchObject({ status: 'ready' });
+  });
+
+  it('gives way to responses before it is read, and keeps the number of its lost extractions meanwhile', async () => {
+    const { input } = await upload('One.');
+    const uploads = new BulkTurns({
+      rate: new AdaptiveRate({ perSecond: 1, pressure: () => null }),
+      isContended: () => true,
+    });
+    const signal = new AbortController().signal;
+    await uploads.take(input.tenantId, signal);
+    // Three places ahead of it: three seconds, in which a heartbeat is due.
+    const others = Array.from({ length: 3 }, () => uploads.take(input.tenantId, signal));
+    const deps = { unitOfWork: world.unitOfWork, extractor: instant('One.'), uploads };
+    const environment = new MockActivityEnvironment({ heartbeatDetails: 2, attempt: 3 });
+    const beats: unknown[] = [];
+    environment.on('heartbeat', (details: unknown) => beats.push(details));
+    const read = environment.run(createKnowledgeActivities(deps).ingestDocument, input);
+    await Promise.all(others);
+    expect(beats).toContain(2);
+    expect(beats).not.toContain(3);
+    expect(await read).toMatchObject({ status: 'ready' });
+    expect(beats).toContain(3);
+    expect(beats.at(-1)).toBe(2);
   });
 
   it('finds nothing to do for a document that was deleted or never was in the tenant', async () => {
@@ -140,14 +196,13 @@ describe('embedding', () => {
     const deps = { unitOfWork: world.unitOfWork, extractor: createTextExtractor(), embedders };
     const activities = createKnowledgeActivities(deps);
     const step = <T extends object>(activity: (given: typeof input) => Promise<T>): Promise<T> =>
-      new MockActivityEnvironment({ workflowExecution: { workflowId: 'w', runId: 'r' } }).run(
-        activity,
-        input,
-      );
-    await step(activities.extractDocument);
-    const embedded = await step(activities.embedDocument);
-    const finished = await step(activities.finishDocument);
-    return { embedded, ...finished };
+      inRun().run(activity, input);
+    const read = await step(activities.extractDocument);
+    if (read.status !== 'processing') {
+      return read;
+    }
+    await step(activities.embedDocument);
+    return step(activities.finishDocument);
   }
 
   const vectorsOf = async (documentId: string) => {
@@ -177,16 +232,87 @@ describe('embedding', () => {
       );
       open.push(rowCount ?? 0);
     };
-    expect(await ingest(input, embedders)).toMatchObject({
-      embedded: { state: 'done' },
-      status: 'ready',
-      chunkCount: 150,
-    });
+    expect(await ingest(input, embedders)).toMatchObject({ status: 'ready', chunkCount: 150 });
     // The first call gets the texts that every generation is calibrated with.
     expect(embedders.batches.slice(1)).toEqual([64, 64, 22]);
     expect(Math.max(...open)).toBe(0);
     expect(await vectorsOf(input.documentId)).toHaveLength(150);
     expect(await progressOf(input.documentId)).toEqual({ n: 150, pending: false });
+  });
+
+  const inRun = () => new MockActivityEnvironment({ workflowExecution: { workflowId: 'w', runId: 'r' } });
+
+  const firstStep = (
+    input: { tenantId: string; documentId: string },
+    embedders: WordEmbedders,
+  ): Promise<IngestDocumentResult> => {
+    const deps = { unitOfWork: world.unitOfWork, extractor: createTextExtractor(), embedders };
+    return inRun().run(createKnowledgeActivities(deps).extractDocument, input);
+  };
+
+  it('is part of the first activity, which sends no heartbeat for a document that is read at once', async () => {
+    const { input } = await upload('One.');
+    const deps = { unitOfWork: world.unitOfWork, extractor: instant('One.'), embedders: wordEmbedders() };
+    const environment = inRun();
+    let beats = 0;
+    environment.on('heartbeat', () => (beats += 1));
+    const read = await environment.run(createKnowledgeActivities(deps).extractDocument, input);
+    expect(read).toEqual({ status: 'ready', chunkCount: 1, failureCode: null });
+    expect(beats).toBe(0);
+    expect(await vectorsOf(input.documentId)).toHaveLength(1);
+    expect(await progressOf(input.documentId)).toEqual({ n: 1, pending: false });
+  });
+
+  it('that fails in the first activity leaves the stored passages to steps of their own', async () => {
+    const { input } = await upload(many);
+    const embedders = wordEmbedders();
+    embedders.before = () => {
+      throw new EmbeddingFailure('rate_limited', 60_000);
+    };
+    expect(await firstStep(input, embedders)).toMatchObject({ status: 'processing', chunkCount: 150 });
+    embedders.before = () => {};
+    // As after a loss of the worker: what was lost in embedding is not tried here once more.
+    expect(await firstStep(input, embedders)).toMatchObject({ status: 'processing', chunkCount: 150 });
+    expect(embedders.batches).toEqual([]);
+    expect(await ingest(input, embedders)).toMatchObject({ status: 'ready', chunkCount: 150 });
+    expect(await progressOf(input.documentId)).toEqual({ n: 150, pending: false });
+  });
+
+  it('of more documents at once than a tenant has places for is left to the workflow of the space', async () => {
+    const { space, collectionId, input } = await upload('One.');
+    const inputs = [input];
+    while (inputs.length < 7) {
+      const given = { collectionId, filename: 'b', mediaType: 'text/markdown', content: 'One.' } as const;
+      const { document } = await world.act(space, (ctx) => uploadDocument(ctx, given));
+      inputs.push({ ...input, documentId: document.id });
+    }
+    const embedders = wordEmbedders();
+    const { promise: isOpen, resolve: open } = Promise.withResolvers<void>();
+    embedders.before = () => isOpen;
+    world.dispatches.length = 0;
+    const deps = { unitOfWork: world.unitOfWork, extractor: instant('One.'), embedders };
+    const { extractDocument, embedSpace } = createKnowledgeActivities(deps);
+    let ended = 0;
+    const read = inputs.map(async (each): Promise<IngestDocumentResult> => {
+      const result: IngestDocumentResult = await inRun().run(extractDocument, each);
+      ended += 1;
+      return result;
+    });
+    await expect.poll(() => ended, { timeout: 20_000 }).toBe(4);
+    const workflowId = `embeddings/${space.tenantId}/${space.spaceId}`;
+    expect(world.dispatches[0]).toMatchObject({ kind: 'start', workflowId });
+    const { rows } = await world.admin.query(
+      'select from outbox where workflow_id = $1 and claimed_until <= created_at',
+      [workflowId],
+    );
+    // Those that were ready at once share it.
+    expect(rows.length).toBeLessThanOrEqual(2);
+    open();
+    const ready = { status: 'ready', chunkCount: 1, failureCode: null };
+    expect(await Promise.all(read)).toEqual(inputs.map(() => ready));
+    expect(await new MockActivityEnvironment().run(embedSpace, space)).toEqual({ state: 'idle' });
+    const progress = await Promise.all(inputs.map(({ documentId }) => progressOf(documentId)));
+    expect(progress).toEqual(inputs.map(() => ({ n: 1, pending: false })));
   });
 
   it('that was interrupted goes on where it stopped, with the same vectors as without', async () => {
@@ -195,12 +321,13 @@ describe('embedding', () => {
     let calls = 0;
     embedders.before = () => {
       calls += 1;
-      if (calls === 3) {
+      if (calls >= 3) {
         throw new Error('the worker was killed');
       }
     };
     await expect(ingest(input, embedders)).rejects.toThrow('the worker was killed');
     expect(await progressOf(input.documentId)).toEqual({ n: 64, pending: true });
+    embedders.before = () => {};
     expect(await ingest(input, embedders)).toMatchObject({ status: 'ready' });
     expect(embedders.batches.slice(1)).toEqual([64, 64, 22]);
     const undisturbed = await upload(many);
@@ -233,10 +360,7 @@ describe('embedding', () => {
       throw new EmbeddingFailure('unavailable');
     };
     world.dispatches.length = 0;
-    expect(await ingest(input, embedders)).toMatchObject({
-      embedded: { state: 'unavailable' },
-      status: 'ready',
-    });
+    expect(await ingest(input, embedders)).toMatchObject({ status: 'ready' });
     expect(world.dispatches).toMatchObject([
       { kind: 'start', workflowId: `embeddings/${space.tenantId}/${space.spaceId}` },
     ]);
@@ -300,10 +424,7 @@ describe('embedding', () => {
         throw new EmbeddingFailure('unavailable');
       }
     };
-    expect(await ingest(input, embedders)).toMatchObject({
-      embedded: { state: 'unavailable' },
-      status: 'ready',
-    });
+    expect(await ingest(input, embedders)).toMatchObject({ status: 'ready' });
     expect(await progressOf(input.documentId)).toEqual({ n: 150, pending: false });
   });
 

@@ -225,7 +225,8 @@ describe('histories of real runs', () => {
     while ((await call<{ status: string }>(path)).status !== 'ready') {
       await sleep(50);
     }
-    await keep('embedded-document', `document/${world.tenantId}/${document.id}`);
+    const history = await keep('document-at-once', `document/${world.tenantId}/${document.id}`);
+    expect(activitiesOf(history).map(({ name }) => name)).toEqual(['extractDocument']);
     await expect
       .poll(() => detailsOf(`document/${world.tenantId}/${document.id}`))
       .toBe('Ready with 1 passages.');

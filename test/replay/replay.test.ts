@@ -58,6 +58,7 @@ describe('recorded histories', () => {
       'deadline',
       'discovery',
       'document',
+      'document-at-once',
       'document-retry',
       'earlier-cancel',
       'earlier-deadline',
@@ -96,6 +97,12 @@ describe('recorded histories', () => {
     // From the version whose runs completed, however their response ended.
     expect(eventTypes(history('earlier-cancel')).at(-1)).toBe('WORKFLOW_EXECUTION_COMPLETED');
     expect(eventTypes(history('document'))).toContain('WORKFLOW_EXECUTION_COMPLETED');
+    // From the version that embedded in a step of its own, as documents still are that take long.
+    expect(activitiesOf(history('embedded-document')).map(({ name }) => name)).toEqual([
+      'extractDocument',
+      'embedDocument',
+      'finishDocument',
+    ]);
     // By the signal of its start, and in the middle of its reading.
     expect(eventTypes(history('document-retry'))).toContain('WORKFLOW_EXECUTION_SIGNALED');
     expect(eventTypes(history('retried-document')).at(-1)).toBe('WORKFLOW_EXECUTION_CONTINUED_AS_NEW');

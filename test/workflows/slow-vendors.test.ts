@@ -79,5 +79,6 @@ it('a vendor that does not answer holds a few slots of a queue, and documents of
   expect(rows).toEqual([{ n: 1 }]);
   expect(silent.requests).toHaveLength(3);
   expect(silent.open()).toBe(3);
-  await Promise.all(waiting.handles.map((handle) => handle.terminate()));
+  // Documents that found no place are ready, and left to the workflow of their space.
+  await Promise.all(waiting.handles.map((handle) => handle.terminate().catch(() => undefined)));
 }, 60_000);

@@ -33,7 +33,7 @@ export async function ingestDocument(input: IngestDocumentInput): Promise<Ingest
   // What was retried before the reading begins is what it reads: such as by the signal of this start.
   await Promise.resolve();
   isRetried = false;
-  setCurrentDetails('Extracting and cutting the text.');
+  setCurrentDetails('Reading the document.');
   const result = patched('embeds')
     ? await inSteps(input)
     : await extracting.ingestDocument.executeWithOptions({ summary: 'extract and cut' }, [input]);
@@ -45,8 +45,9 @@ export async function ingestDocument(input: IngestDocumentInput): Promise<Ingest
   return conclude({ status, reason, chunkCount });
 }
 
+/** The first activity does everything for most documents; the others are for what is left. */
 async function inSteps(input: IngestDocumentInput): Promise<IngestDocumentResult> {
-  const read = await extracting.extractDocument.executeWithOptions({ summary: 'extract and cut' }, [input]);
+  const read = await extracting.extractDocument.executeWithOptions({ summary: 'extract and embed' }, [input]);
   if (read.status !== 'processing') {
     return read;
   }

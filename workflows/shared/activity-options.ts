@@ -43,12 +43,12 @@ export function sweepRound(budgetSeconds: number) {
 }
 
 /**
- * Reading a document. An unreadable document is a result, so a failure here is one of infrastructure, retried for a
- * day. The activity gives up a document that keeps crashing its worker.
+ * Reading a document, and embedding a short one. An unreadable document is a result, so a failure here is one of
+ * infrastructure, retried for a day. The activity gives up a document that keeps crashing its worker.
  */
 export const extraction = {
   heartbeatTimeout: '10s',
-  startToCloseTimeout: '3m',
+  startToCloseTimeout: '5m',
   scheduleToCloseTimeout: '1d',
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;

@@ -43,6 +43,7 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
     if (last === undefined) {
       return true;
     }
+    const isEnd = batch.length < behind.limit;
     signal.throwIfAborted();
     const fresh = batch.filter(({ position }) => !reused.has(position));
     if (fresh.length > 0) {
@@ -56,6 +57,10 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
         const texts = embedded.length;
         await recordUsage(em, { spaceId, model: target.model, purpose: 'passages', texts, tokens });
       });
+    }
+    if (isEnd) {
+      // The end of the embedding, which follows, counts them all.
+      return true;
     }
     await inTransaction((em) => showProgress(em, passages, target));
     after = last.position;
