@@ -3,8 +3,8 @@ import { Context } from '@temporalio/activity';
 const defaultBeatMs = 700;
 
 /**
- * Sends heartbeats on a timer while `work` runs, with `details` for the next attempt. Aborts its `stop` when Temporal cancels the activity or the worker
- * shuts down.
+ * Sends heartbeats on a timer while `work` runs, with `details` for the next attempt. Aborts its `stop` when Temporal
+ * cancels the activity or the worker shuts down.
  */
 export async function keepAlive<T>(
   work: (stop: AbortController) => Promise<T>,
