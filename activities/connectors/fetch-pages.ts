@@ -146,7 +146,8 @@ function endOf(
       at.pages + 1 >= maxPages ||
       at.repeats.idle >= maxIdlePages ||
       at.repeats.repeated >= maxRepeatedPages);
-  const supersedes = page.scope === 'changes' || at.cursor === null;
+  const listsChanges = page.scope === 'changes';
+  const supersedes = listsChanges || at.cursor === null;
   const listed = new Set(supersedes ? page.documents.map(({ ref }) => ref) : []);
   return {
     supersedes,
@@ -155,8 +156,8 @@ function endOf(
     next: isEndless ? null : page.next,
     checkpoint: isEndless ? null : page.checkpoint,
     total: page.total,
-    listsChanges: page.scope === 'changes',
-    isTruncated: isEndless || page.truncated === true,
+    listsChanges,
+    isTruncated: isEndless || page.truncated === true || (!listsChanges && page.failures.length > 0),
     failures: page.failures,
   };
 }

@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
@@ -10,10 +11,7 @@ import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { repeatWithAccount } from '#domain/knowledge/source-connections/repeat-with-account.ts';
 import type { FinishSyncInput, SyncConnectorEnd } from '#workflows/sync-connector/messages.ts';
 
-/**
- * A run of at least so many documents fails if more than half of them could not be fetched. A listing of changes does
- * not: its run also fetches all that failed before.
- */
+/** A run of at least so many documents fails if more than half of them could not be fetched. */
 const minForFailure = 20;
 
 /** Ends a run by what its steps have counted. A finished run stays as it is. */
@@ -29,7 +27,8 @@ export function finishSync(
       return { status: 'cancelled', reason: null };
     }
     const isOpen = run.status === 'running';
-    const given = endOf(run, end, errorCode);
+    const first = run.listsChanges ? await failedFirst(em, run) : run.failed;
+    const given = endOf(run, end, errorCode, first);
     const isRefused = given.status === 'failed' && given.errorCode === 'auth_failed';
     if (!isRefused || !(await repeatWithAccount(em, connector, run))) {
       await finishRun(em, connector, run, given);
@@ -54,14 +53,31 @@ async function heldBefore(em: EntityManager, { id, connectorId }: SyncRun): Prom
   return before?.deletesHeld ?? 0;
 }
 
-function endOf(run: SyncRun, end: FinishSyncInput['end'], errorCode: FinishSyncInput['errorCode']): RunEnd {
+/** Documents that a listing of changes has brought and that failed, without those that had failed before. */
+async function failedFirst(em: EntityManager, { tenantId, connectorId, listing }: SyncRun): Promise<number> {
+  const [row] = await em.execute<{ failed: number }[]>(
+    `select count(*)::int as failed from source_documents
+     where tenant_id = ${averageUuid} and connector_id = ${averageUuid} and state = 'failed' and listing = ? and failures = 1`,
+    [tenantId, connectorId, listing],
+  );
+  return row?.failed ?? 0;
+}
+
+/** @param failed documents that failed, those aside that failed before and were tried again by themselves */
+function endOf(
+  run: SyncRun,
+  end: FinishSyncInput['end'],
+  errorCode: FinishSyncInput['errorCode'],
+  failed: number,
+): RunEnd {
   if (end === 'cancelled' || run.cancelRequested) {
     return { status: 'cancelled' };
   }
   if (end === 'failed') {
     return { status: 'failed', errorCode: errorCode ?? 'internal_error', errorText: run.errorText ?? null };
   }
-  if (!run.listsChanges && run.recordsFetched >= minForFailure && run.failed * 2 > run.recordsFetched) {
+  const tried = run.recordsFetched - (run.failed - failed);
+  if (tried >= minForFailure && failed * 2 > tried) {
     const errorText = 'More than half of the documents could not be fetched.';
     return { status: 'failed', errorCode: 'source_unreachable', errorText };
   }

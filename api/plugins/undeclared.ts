@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { fromIssues } from '#domain/foundation/validation/from-issues.ts';
-import { unknownOf } from '#domain/foundation/validation/unknown-field.ts';
 
 /** An operation without a declared query or body refuses one: ignored input must not look accepted. */
 export function rejectUndeclared(app: FastifyInstance): void {
@@ -25,6 +24,6 @@ function rejectUnknown(value: unknown, place: 'query' | 'body'): void {
   }
   const [key] = Object.keys(value);
   if (key !== undefined) {
-    throw fromIssues([{ code: 'unrecognized_keys', path: [], keys: [key], message: unknownOf([]) }], place);
+    throw fromIssues([{ code: 'unrecognized_keys', path: [], keys: [key] }], place);
   }
 }

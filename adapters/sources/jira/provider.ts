@@ -42,6 +42,8 @@ class JiraSource implements Source {
   readonly #client: JiraClient;
   readonly #reader: IssueReader;
   #siteUrl: Promise<string | null> | null = null;
+  /** Issues of the page that was listed last: they match the filter. */
+  #listed = new Set<string>();
 
   constructor(scope: JiraScope, access: SourceAccess) {
     this.#scope = scope;
@@ -86,6 +88,7 @@ class JiraSource implements Source {
     const began = known?.began ?? serviceTime(headers);
     const state = { began, whole: begin.whole, since: begin.since };
     const shown = value.issues.filter((issue) => isShown(issue, this.#scope));
+    this.#listed = new Set(shown.map(({ id }) => id));
     const { take, ...end } = nextPlace(place, {
       count: shown.length,
       next: value.next === null ? null : JSON.stringify({ ...state, token: value.next }),
@@ -105,9 +108,10 @@ class JiraSource implements Source {
   }
 
   async fetch(input: FetchInput, signal: AbortSignal): Promise<Fetched> {
-    return isIssueId(input.ref)
-      ? this.#reader.read(input, (issue) => this.#isWanted(issue), signal)
-      : { kind: 'gone' };
+    // What failed before is fetched without a listing: it may have left the filter meanwhile.
+    const isIn =
+      isIssueId(input.ref) && (this.#listed.has(input.ref) || (await this.#matches(input.ref, signal)));
+    return isIn ? this.#reader.read(input, (issue) => this.#isWanted(issue), signal) : { kind: 'gone' };
   }
 
   prepare(refs: readonly string[], signal: AbortSignal): Promise<number> {
@@ -119,6 +123,11 @@ class JiraSource implements Source {
     if (found === null || !this.#isWanted(found)) {
       return false;
     }
+    return this.#matches(ref, signal);
+  }
+
+  /** Whether the filter of the scope has an issue. */
+  async #matches(ref: string, signal: AbortSignal): Promise<boolean> {
     return this.#scope.jql === '' || this.#client.matches(singleJql(this.#scope, ref), ref, signal);
   }
 

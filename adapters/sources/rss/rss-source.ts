@@ -92,7 +92,7 @@ export class RssSource implements Source {
             nextFeed(state);
           } else {
             const failure = requestFailure(error, signal);
-            if (!isDead(failure) || (state.pending.length === 1 && state.read === 0)) {
+            if (!isOwn(failure, state) || (state.pending.length === 1 && state.read === 0)) {
               // What the page has counts; the next one begins with the failure.
               if (documents.length === 0) throw this.#ofSeveral(failure, 'None of the feeds can be read.');
               break;
@@ -201,9 +201,9 @@ function isEnding(failure: unknown): failure is SourceFailure {
   return failure instanceof SourceFailure && ['scope_invalid', 'auth_failed'].includes(failure.code);
 }
 
-/** Of one of several feeds that also fails when it is tried once more; for a pause the listing waits. */
-function isDead(failure: unknown): failure is SourceFailure {
-  return failure instanceof SourceFailure && failure.code !== 'rate_limited';
+/** Of one of several feeds, tried once more. A pause that some feed asks for holds up no others that could be read. */
+function isOwn(failure: unknown, { read }: FeedCursor): failure is SourceFailure {
+  return failure instanceof SourceFailure && (failure.code !== 'rate_limited' || read > 0);
 }
 
 function nextFeed(state: FeedCursor): void {

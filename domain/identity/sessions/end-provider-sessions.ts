@@ -28,8 +28,11 @@ export async function endSessionsOfProvider(
     [tenantId, id, tenantId, id],
   );
   await em.execute(
-    `update identity_providers set sessions_ended_at = clock_timestamp(), sessions_end_reason = ?
-     where tenant_id = ? and id = ?`,
+    // The clock of the database may have gone back since the newest session began.
+    `update identity_providers p set sessions_end_reason = ?, sessions_ended_at = greatest(clock_timestamp(),
+       (select max(s.created_at) from sessions s
+        where s.tenant_id = p.tenant_id and s.provider_id = p.id and s.ended_at is null))
+     where p.tenant_id = ? and p.id = ?`,
     [reason, tenantId, id],
   );
   await announceEnd(em, tenantId);

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { announceEnd } from './end-sessions.ts';
+import { announceEnd, isOfOpenProvider } from './end-sessions.ts';
 import { maxLiveSessions } from './max-live-sessions.ts';
 
 /**
@@ -12,9 +12,9 @@ export async function endSuperseded(
 ): Promise<number> {
   const ended = await em.execute(
     `with beyond as materialized (
-       select id from sessions
-       where tenant_id = ? and principal_id = ? and ended_at is null and expires_at > now()
-       order by last_used_at desc, id desc offset ${maxLiveSessions} limit ${maxLiveSessions}),
+       select s.id from sessions s
+       where s.tenant_id = ? and s.principal_id = ? and s.ended_at is null and s.expires_at > now() and ${isOfOpenProvider}
+       order by s.last_used_at desc, s.id desc offset ${maxLiveSessions} limit ${maxLiveSessions}),
      held as materialized (
        select id from sessions where tenant_id = ? and id in (select id from beyond) and ended_at is null
        for update skip locked)

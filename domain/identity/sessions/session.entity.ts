@@ -12,7 +12,8 @@ export type EndReason =
 /** Of what ended all sessions of its provider at once, if it began before: see `endSessionsOfProvider`. */
 const ofProvider = (column: string) => (session: Record<string, string>) =>
   `(select p.${column} from identity_providers p where p.tenant_id = ${session['tenantId']}
-     and p.id = ${session['providerId']} and p.sessions_ended_at >= ${session['createdAt']})`;
+     and p.id = ${session['providerId']} and p.sessions_ended_at >= ${session['createdAt']}
+     and p.sessions_ended_at < ${session['expiresAt']})`;
 
 const schema = defineEntity({
   name: 'Session',

@@ -8,7 +8,7 @@ import type { Connector } from './connector.entity.ts';
 import { eventOf } from './connector-event.ts';
 import { isRunnable } from './connector-status.ts';
 import { SyncRun } from './sync-run.entity.ts';
-import { isFinished, maxRepeated, type SyncErrorCode, type SyncStatus } from './sync-status.ts';
+import { isFinished, isRepeatable, maxRepeated, type SyncErrorCode, type SyncStatus } from './sync-status.ts';
 
 export interface RunEnd {
   status: Exclude<SyncStatus, 'queued' | 'running'>;
@@ -126,7 +126,7 @@ async function canRepeatFailed(em: EntityManager, run: SyncRun): Promise<boolean
     where tenant_id = ${averageUuid} and connector_id = ${averageUuid} and state = 'failed'`;
   const of = [run.tenantId, run.connectorId];
   const [row] = await em.execute<{ repeats: boolean }[]>(
-    `select not exists (${failed} and listing = ? and not can_repeat)
+    `select not exists (${failed} and listing = ? and not ${isRepeatable})
        and (select count(*) from (${failed} limit ${maxRepeated + 1}) f) <= ${maxRepeated} as repeats`,
     [...of, run.listing, ...of],
   );

@@ -46,6 +46,11 @@ export const maxSyncErrors = 20;
 
 /** Documents that failed before and are fetched again by a run that lists changes; of more, everything is listed again. */
 export const maxRepeated = 500;
+/**
+ * Of a row of `source_documents`, in SQL: a document that was deleted here would come back without its readers, which
+ * only a listing brings. What was never stored has no hash.
+ */
+export const isRepeatable = '(can_repeat and (document_id is not null or content_hash is null))';
 
 /** State of a document of the source: its passages are stored, it is left out for a reason, or its fetch failed. */
 export const sourceDocumentStates = ['stored', 'skipped', 'failed'] as const;

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
-import { maxRepeated } from '#domain/knowledge/connectors/sync-status.ts';
+import { isRepeatable, maxRepeated } from '#domain/knowledge/connectors/sync-status.ts';
 import type { RunningRun } from './running-run.ts';
 
 /** The next run fetches it once more; after further failures the pause doubles, from ten minutes to 21 hours. */
@@ -18,7 +18,7 @@ export async function failedDocuments(
 ): Promise<ListedDocument[]> {
   const rows = await em.execute<Pick<ListedDocument, 'ref' | 'name' | 'url' | 'byteSize'>[]>(
     `select ref, name, url, byte_size::float8 as "byteSize" from source_documents
-     where tenant_id = ${averageUuid} and connector_id = ${averageUuid} and state = 'failed' and can_repeat
+     where tenant_id = ${averageUuid} and connector_id = ${averageUuid} and state = 'failed' and ${isRepeatable}
        and listing < ? and not is_gone
        and (? or failures <= 1 or updated_at <= now()
          - make_interval(mins => ${firstPauseMinutes} * (2 ^ least(failures - 1, ${maxDoublings}))::int))

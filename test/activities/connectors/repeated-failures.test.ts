@@ -103,6 +103,43 @@ describe('a document that cannot be fetched', () => {
     expect(checkpoints).toEqual([null, null]);
   });
 
+  it('and was deleted here is listed again with its readers: nobody else reads it', async () => {
+    const { broken, checkpoints, scheduled, source, space } = await withCheckpoints({
+      readers: { addresses: ['ada@example.com'], groups: [] },
+    });
+    await scheduled();
+    broken.add('bad');
+    const { page } = source;
+    source.page = (cursor, checkpoint) => ({
+      ...page!(cursor, checkpoint)!,
+      documents: checkpoint === null ? [source.listed('good')] : [source.listed('bad')],
+    });
+    expect(await scheduled()).toEqual(['completed_with_errors', 'fetch bad']);
+    source.page = page;
+    await world.admin.query(
+      'delete from documents where id in (select document_id from source_documents where ref = $1 and connector_id = $2)',
+      ['bad', space.connectorId],
+    );
+    expect(await scheduled()).toEqual(['completed']);
+    broken.clear();
+    expect(await scheduled()).toEqual(['completed']);
+    expect(checkpoints.slice(0, 3)).toEqual([null, 'after 1', 'after 2']);
+  });
+
+  it('fails the run with most of the others that have changed', async () => {
+    const { broken, scheduled, source } = await withCheckpoints();
+    const refs = Array.from({ length: 20 }, (_, n) => `page${n}`);
+    for (const ref of refs) source.put(ref, `It is ${ref}.`);
+    await scheduled();
+    for (const ref of refs) broken.add(ref);
+    const { page } = source;
+    source.page = (cursor, checkpoint) => ({
+      ...page!(cursor, checkpoint)!,
+      documents: refs.map((ref) => ({ ...source.listed(ref), version: 'other' })),
+    });
+    expect((await scheduled())[0]).toBe('failed');
+  });
+
   it('and is one of more than five hundred is listed again with them', async () => {
     const { broken, checkpoints, scheduled, source } = await withCheckpoints();
     for (let n = 0; n < 501; n += 1) {
