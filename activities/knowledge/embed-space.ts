@@ -118,6 +118,7 @@ async function embedEach(
   const embedder = embedders.of(target.model);
   let last: Promise<UnembeddedDocument | null> = Promise.resolve(null);
   let after = through;
+  let finished = 0;
   const next = () =>
     (last = last.then(async () => {
       const document = await inTransaction((em) => nextToEmbed(em, slice, target.generation, after));
@@ -132,6 +133,7 @@ async function embedEach(
         return false;
       }
       await finish(document, embedded === true ? null : embedded);
+      finished += 1;
       if (isOver()) {
         return false;
       }
@@ -141,6 +143,11 @@ async function embedEach(
   const ended = await Promise.allSettled(Array.from({ length: lanesOf(target) }, lane));
   const failed = ended.find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') {
+    const isBusy = failed.reason instanceof EmbeddingFailure && failed.reason.code === 'busy';
+    if (isBusy && finished > 0) {
+      // The next slice goes on where this one has not failed: its pauses grow only where nothing is done.
+      return false;
+    }
     throw failed.reason;
   }
   return ended.every((each) => each.status === 'fulfilled' && each.value);

@@ -66,20 +66,22 @@ export async function extractDocument(
     return { result: ingestionState(before), isStoredNow: false };
   }
   const outcome = await extract(deps, input);
-  return unitOfWork.inTenant(input.tenantId, (em) =>
-    withStatementTimeout(em, insertTimeoutMs, async () => {
-      if ('failure' in outcome || outcome.chunks.length === 0) {
-        const failure = 'failure' in outcome ? outcome.failure : 'empty_document';
-        return { result: await finishIngestion(em, input.documentId, failure), isStoredNow: false };
-      }
-      const { documentId } = input;
-      const stored = await storePassages(em, { documentId, readingId, chunks: outcome.chunks });
-      return {
-        result: ingestionState(stored ?? (await em.findOne(Document, { id: documentId }))),
-        isStoredNow: stored !== null,
-      };
-    }),
-  );
+  const store = () =>
+    unitOfWork.inTenant(input.tenantId, (em) =>
+      withStatementTimeout(em, insertTimeoutMs, async () => {
+        if ('failure' in outcome || outcome.chunks.length === 0) {
+          const failure = 'failure' in outcome ? outcome.failure : 'empty_document';
+          return { result: await finishIngestion(em, input.documentId, failure), isStoredNow: false };
+        }
+        const { documentId } = input;
+        const stored = await storePassages(em, { documentId, readingId, chunks: outcome.chunks });
+        return {
+          result: ingestionState(stored ?? (await em.findOne(Document, { id: documentId }))),
+          isStoredNow: stored !== null,
+        };
+      }),
+    );
+  return keepAlive(store, heartbeatMs, 0);
 }
 
 async function readContent(

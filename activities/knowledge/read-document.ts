@@ -12,8 +12,9 @@ export interface ReadingDependencies extends ExtractionDependencies, EmbeddingDe
 }
 
 /**
- * Of the slots of the queue, each tenant's documents hold few while they wait for a model. Nothing waits for a place:
- * the workflow of the space embeds what finds none, for far less work of Temporal.
+ * Of the slots of the queue, each tenant's documents hold few while they begin to be embedded; those that take longer
+ * hold one in each of their further steps, which other tenants' tasks go between. Nothing waits for a place: the
+ * workflow of the space embeds what finds none, for far less work of Temporal.
  */
 export const embeddingPlaces = (): FairSemaphore =>
   new FairSemaphore({ slots: 6, slotsPerKey: 3, waitersPerKey: 0, waitMs: 0 });

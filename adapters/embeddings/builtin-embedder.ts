@@ -1,3 +1,4 @@
+import { calibrationTexts } from '#domain/knowledge/embeddings/calibration-texts.ts';
 import { EmbeddingFailure, type Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
 import { builtinPackage } from './builtin-package.ts';
@@ -30,11 +31,13 @@ export function builtinEmbedder(
     },
     embedPassages: async (texts, signal) => {
       checked();
+      // Once for a space, whose first document waits for it.
+      const isCalibration = texts === calibrationTexts;
       const embedded: Inferred[] = [];
       const remaining = each(texts);
       const work = async () => {
         for (const [index, text] of remaining) {
-          await takeTurn(tenantId, signal);
+          if (!isCalibration) await takeTurn(tenantId, signal);
           embedded[index] = await infer.passage(tenantId, passagePrefix + text, signal);
         }
       };

@@ -20,8 +20,8 @@ export function judgedTexts(
 
 function truncate(given: string, maxTokens: number): string {
   const text = given.length <= maxUnits ? given : given.slice(0, maxUnits).replace(/[\ud800-\udbff]$/u, '');
-  // By this estimate a unit has at most two tokens: most texts need none.
-  return 2 * text.length <= maxTokens || estimateTokens(text) <= maxTokens
+  // By this estimate only signs have more tokens than units: most texts need none.
+  return (text.length <= maxTokens && !/\p{S}/u.test(text)) || estimateTokens(text) <= maxTokens
     ? text
     : sliceByTokens(text, 0, maxTokens);
 }

@@ -112,7 +112,7 @@ describe('a document that cannot be fetched', () => {
     const { page } = source;
     source.page = (cursor, checkpoint) => ({
       ...page!(cursor, checkpoint)!,
-      documents: checkpoint === null ? [source.listed('good')] : [source.listed('bad')],
+      documents: [{ ...source.listed('bad'), version: 'other' }],
     });
     expect(await scheduled()).toEqual(['completed_with_errors', 'fetch bad']);
     source.page = page;
