@@ -138,8 +138,8 @@ describe('cells beyond the limit of those that patterns show', () => {
 });
 
 it('the patterns of one tenant do not fill the process of another', async () => {
-  const extractor = createTextExtractor({ heapMb: 100, processes: 1, processesPerKey: 1 });
-  for (let n = 0; n < 14; n += 1) {
+  const extractor = createTextExtractor({ heapMb: 64, processes: 1, processesPerKey: 1 });
+  for (let n = 0; n < 10; n += 1) {
     const source = workbookOf(manyStyles(500, `a"${'\\a'.repeat(110)}" ${n}-`));
     const { text } = await extractor.extract(source, new AbortController().signal);
     expect(text).toContain(`${n}-200`);
