@@ -86,10 +86,10 @@ describe('files that are embedded in a PDF file', () => {
   });
 
   it.each([
-    ['archive of 70 MiB', { name: 'a.docx', content: docx('a'.repeat(70 * 1_048_576)) }],
-    ['file of 80 MiB', { name: 'a.png', content: Buffer.alloc(80 * 1_048_576) }],
-    ['file of data', { name: 'factur-x.xml', content: Buffer.from('<a>Moss</a>') }],
-  ])('do without an %s', async (_, file) => {
+    ['an archive of 70 MiB', { name: 'a.docx', content: docx('a'.repeat(70 * 1_048_576)) }],
+    ['a file of 80 MiB', { name: 'a.png', content: Buffer.alloc(80 * 1_048_576) }],
+    ['a file of data', { name: 'factur-x.xml', content: Buffer.from('<a>Moss</a>') }],
+  ])('do without %s', async (_, file) => {
     const { text } = await extract(portfolio('Cover.', [file, files[1] ?? file]));
     expect(text).toMatch(/^Cover\.\s+The beacon is blue\.\s*$/);
   });
