@@ -160,6 +160,18 @@ describe('hostile spans', () => {
     expectLinear(name, { make, work: withoutHtmlTables, size: 200_000 });
   });
 
+  it.each(['<a href="https://a.example/b">', ' (https://a', '1<sup>2'])(
+    'are no slower with many of %s in a cell',
+    (unit) => {
+      expectLinear(unit, {
+        make: (size) =>
+          `<html><body><table><tr><th>a</th><td>${unit.repeat(size / 50)}</td></tr></table></body></html>`,
+        work: (html) => plainTables(parseHTML(html).document),
+        size: 50_000,
+      });
+    },
+  );
+
   it('do not multiply the text', () => {
     const text = linesOf(
       `<table>${`<tr>${cell.replace('>a<', `>${'a'.repeat(150)}<`)}</tr>`.repeat(1_000)}</table>`,
