@@ -22,5 +22,6 @@ export type DocumentPart =
   | { kind: 'text'; text: string }
   | { kind: 'sections'; sections: Section[] }
   | { kind: 'chunks'; chunks: ChunkRange[] }
-  | { kind: 'done'; mediaType: DocumentMediaType }
-  | { kind: 'failed'; code: ExtractionFault };
+  /** `isSpent`: the process should read no further document. */
+  | { kind: 'done'; mediaType: DocumentMediaType; isSpent: boolean }
+  | { kind: 'failed'; code: ExtractionFault; isSpent: boolean };

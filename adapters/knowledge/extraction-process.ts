@@ -4,6 +4,7 @@ import { endWithParent } from '#adapters/process/end-with-parent.ts';
 import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
 import { ExtractionFailure, type ExtractionFault } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { DocumentPart, ExtractionMessage, ExtractionRequest } from './extraction-messages.ts';
+import { knowsManyPatterns } from './formats/known-patterns.ts';
 import { readDocument } from './formats/read-document.ts';
 
 // Messages of libraries may quote the document, so they must not reach the logs.
@@ -20,7 +21,7 @@ endWithParent();
 process.on('message', (request: ExtractionRequest) => {
   void (request.content === null ? receive(request.byteLength) : Promise.resolve(ownCopy(request.content)))
     .then((content) => extract({ ...request, content }))
-    .catch((error: unknown) => send({ kind: 'failed', code: faultOf(error) }));
+    .catch((error: unknown) => send({ kind: 'failed', code: faultOf(error), isSpent: knowsManyPatterns() }));
 });
 
 async function extract(source: ExtractionRequest & { content: Uint8Array }): Promise<void> {
@@ -34,7 +35,7 @@ async function extract(source: ExtractionRequest & { content: Uint8Array }): Pro
     ...cut(text, textPart).map((part) => ({ kind: 'text' as const, text: part })),
     ...cut(sections, listPart).map((part) => ({ kind: 'sections' as const, sections: part })),
     ...cut(ranges, listPart).map((part) => ({ kind: 'chunks' as const, chunks: part })),
-    { kind: 'done', mediaType },
+    { kind: 'done', mediaType, isSpent: knowsManyPatterns() },
   ];
   if (parts.length <= partsAtOnce) {
     await send({ kind: 'parts', parts });

@@ -55,16 +55,15 @@ export function createTextExtractor(limits: Partial<ChildPoolLimits> = {}): Docu
   };
 }
 
-function taskOf({
-  mediaType,
-  content,
-}: DocumentContent): ChildTask<ExtractionMessage, ExtractedDocument | ExtractionFailure> {
+type Task = ChildTask<ExtractionMessage, ExtractedDocument | ExtractionFailure>;
+
+function taskOf({ mediaType, content }: DocumentContent): Task {
   const parts: string[] = [];
   const sections: Section[] = [];
   const chunks: Chunk[] = [];
   let text: string | null = null;
   const whole = () => (text ??= parts.join(''));
-  const receive = (message: ExtractionMessage): { result: ExtractedDocument | ExtractionFailure } | null => {
+  const receive = (message: ExtractionMessage): ReturnType<Task['receive']> => {
     switch (message.kind) {
       case 'parts':
         return message.parts.reduce<ReturnType<typeof receive>>((_, part) => receive(part), null);
@@ -80,9 +79,12 @@ function taskOf({
         }
         return null;
       case 'done':
-        return { result: { mediaType: message.mediaType, text: whole(), sections, chunks } };
+        return {
+          result: { mediaType: message.mediaType, text: whole(), sections, chunks },
+          isSpent: message.isSpent,
+        };
       case 'failed':
-        return { result: new ExtractionFailure(message.code) };
+        return { result: new ExtractionFailure(message.code), isSpent: message.isSpent };
       default:
         return assertNever(message);
     }

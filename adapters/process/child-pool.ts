@@ -44,8 +44,8 @@ export interface ChildTask<Message, Result> {
   request: object;
   /** Follow the request on the standard input. */
   bytes: Uint8Array;
-  /** Takes a message of the process; the result is the last. */
-  receive(message: Message): { result: Result } | null;
+  /** Takes a message of the process; the result is the last. A process that is spent gets no other task. */
+  receive(message: Message): { result: Result; isSpent?: boolean } | null;
 }
 
 const defaults = {
@@ -97,7 +97,7 @@ export class ChildPool {
   async #runNow<Message, Result>(task: ChildTask<Message, Result>, signal?: AbortSignal): Promise<Result> {
     signal?.throwIfAborted();
     const child = this.#take();
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const { promise, resolve, reject } = Promise.withResolvers<{ result: Result; isSpent?: boolean }>();
     const fail = (reason: unknown) => {
       child.kill('SIGKILL');
       reject(reason);
@@ -110,7 +110,7 @@ export class ChildPool {
     const receive = (message: unknown) => {
       try {
         const end = task.receive(message as Message);
-        if (end !== null) resolve(end.result);
+        if (end !== null) resolve(end);
       } catch (error) {
         fail(error);
       }
@@ -122,8 +122,9 @@ export class ChildPool {
     try {
       child.send(task.request);
       void write(child, task.bytes);
-      const result = await promise;
-      this.#release(child);
+      const { result, isSpent = false } = await promise;
+      if (isSpent) child.kill('SIGKILL');
+      else this.#release(child);
       return result;
     } catch (error) {
       child.kill('SIGKILL');

@@ -31,6 +31,13 @@ describe.runIf(process.platform === 'linux')('a pool of processes', () => {
     expect((await run(pool, { do: 'answer' })).pid).not.toBe(pid);
   });
 
+  it('gives no other task to a process that is spent', async () => {
+    const pool = poolOf();
+    const spent = () => task({ do: 'answer' }, (result) => ({ result, isSpent: true }));
+    const { pid } = await pool.run('a', spent, never);
+    expect((await run(pool, { do: 'answer' })).pid).not.toBe(pid);
+  });
+
   it.each([
     ['SIGKILL', { name: 'ChildLost', crashed: false }],
     ['SIGSEGV', { name: 'ChildLost', crashed: true }],

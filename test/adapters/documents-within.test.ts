@@ -81,14 +81,22 @@ describe('files that are embedded in a PDF file', () => {
       '201 files',
       () => Array.from({ length: 201 }, (_, n) => ({ name: `${n}.txt`, content: Buffer.from('a') })),
     ],
-    [
-      '80 MiB',
-      () =>
-        Array.from({ length: 8 }, (_, n) => ({ name: `${n}.png`, content: Buffer.alloc(10 * 1_048_576, n) })),
-    ],
-    ['an archive of 70 MiB', () => [{ name: 'a.docx', content: docx('a'.repeat(70 * 1_048_576)) }]],
   ])('of %s are too large', async (_, make) => {
     await expect(extract(portfolio('Cover.', make()))).rejects.toMatchObject({ code: 'too_large' });
+  });
+
+  it.each([
+    ['an archive of 70 MiB', { name: 'a.docx', content: docx('a'.repeat(70 * 1_048_576)) }],
+    ['a file of 80 MiB', { name: 'a.png', content: Buffer.alloc(80 * 1_048_576) }],
+    ['a file of data', { name: 'factur-x.xml', content: Buffer.from('<a>Moss</a>') }],
+  ])('do without %s', async (_, file) => {
+    const { text } = await extract(portfolio('Cover.', [file, files[1] ?? file]));
+    expect(text).toMatch(/^Cover\.\s+The beacon is blue\.\s*$/);
+  });
+
+  it('do not stand for the pages of a scan', async () => {
+    const image = ') Tj ET BI /W 1 /H 1 /BPC 8 /CS /G ID a EI BT (';
+    await expect(extract(portfolio(image, files))).rejects.toMatchObject({ code: 'needs_ocr' });
   });
 });
 

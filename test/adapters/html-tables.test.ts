@@ -64,6 +64,13 @@ describe('a table whose cells span several places', () => {
       '<tr><th>Year</th><th>Sum</th></tr><tr><th rowspan="2">2025</th></tr><tr><td>7</td></tr>',
       ['Year: 2025', 'Year: 2025; Sum: 7'],
     ],
+    ['<thead><th>A</th><th>B</th></thead><tr><td>1</td><td>2</td></tr>', ['A: 1; B: 2']],
+    ['<tr><th>A</th><th>B</th></tr>Moss<tr><td>1</td><td>2</td></tr>', ['A B', 'Moss', '1 2']],
+    ['<tr><th>A</th><td>10<sup>6</sup> m<sup>2</sup>, 21<sup>st</sup></td></tr>', ['A: 10^6 m2, 21st']],
+    [
+      `<tr><td colspan="2"><p>${'a '.repeat(160)}</p><p>b</p></td></tr><tr><td>c</td><td>d</td></tr>`,
+      ['a '.repeat(160).trim(), 'b', 'c d'],
+    ],
     ['<tr><td>a</td><td>b</td></tr>', ['a b']],
     ['<tr><td><h2>A</h2></td><td rowspan="2">b</td></tr>', ['A', 'b']],
   ])('%s is %j', (html, lines) => {
@@ -87,8 +94,28 @@ it('words of cells around another table stay apart', async () => {
 });
 
 it('raised and lowered text is no markup', async () => {
-  expect(await textOf('text/html', '<p>H<sub>2</sub>O of 12 m<sup>2</sup></p>')).toBe('H2O of 12 m2');
+  expect(await textOf('text/html', '<p>H<sub>2</sub>O of 12 m<sup>2</sup>, 1,234<sup>2</sup></p>')).toBe(
+    'H2O of 12 m2, 1,234^2',
+  );
 });
+
+it('links of cells have their addresses', async () => {
+  const page =
+    '<h1>H</h1><p>Text.</p><table><tr><th>Name</th><th>File</th></tr><tr><td>Pump</td><td><a href="https://a.example/y_1_a.pdf">Manual</a> <a href="#b">Top</a></td></tr></table>';
+  expect(await textOf('text/html', page)).toContain(
+    'Name: Pump; File: Manual ([a.example](https://a.example/y_1_a.pdf)) Top',
+  );
+});
+
+it.each(['```rust\nVec<String>\n```', 'At <https://a.example>.', '## Heading', '- item'])(
+  'a table with %j of markdown in it stays as it is',
+  (inner) => {
+    const text = `<table><tr><th>A</th><th>B</th></tr><tr><td>\n\n${inner}\n\n</td><td>b</td></tr></table>\n\nAfter.\n`;
+    expect(withoutHtmlTables(text)).toBe(text);
+    const plain = '<table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>\n';
+    expect(withoutHtmlTables(`${text}\n${plain}`)).toBe(`${text}\nA: 1; B: 2\n`);
+  },
+);
 
 it('a table of markdown within code stays as it is', () => {
   const code = '```html\n<table><tr><th>a</th><th>b</th></tr></table>\n```\n';
@@ -126,11 +153,24 @@ describe('hostile spans', () => {
   it.each([
     ['open', '<table>\n\n'],
     ['around others', '<table><table></table>\n\n'],
+    ['with markdown', '<table>\n<tr><td>\n\na\n\n</table>\n\n'],
     ['with headings', '<table>\n<tr><td><h1>a</h1>\n\n'],
   ])('of markdown take linear time where many are %s', (name, block) => {
     const make = (size: number) => block.repeat(size / block.length) + '</table>\n\n'.repeat(size / 100);
     expectLinear(name, { make, work: withoutHtmlTables, size: 200_000 });
   });
+
+  it.each(['<a href="https://a.example/b">', ' (https://a', '1<sup>2'])(
+    'are no slower with many of %s in a cell',
+    (unit) => {
+      expectLinear(unit, {
+        make: (size) =>
+          `<html><body><table><tr><th>a</th><td>${unit.repeat(size / 50)}</td></tr></table></body></html>`,
+        work: (html) => plainTables(parseHTML(html).document),
+        size: 50_000,
+      });
+    },
+  );
 
   it('do not multiply the text', () => {
     const text = linesOf(

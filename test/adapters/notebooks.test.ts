@@ -18,7 +18,18 @@ it('a notebook is read by its cells, without images', async () => {
             output_type: 'display_data',
             data: { 'image/png': 'aGFsZGVu'.repeat(1_000), 'text/plain': '<Figure>' },
           },
-          { output_type: 'error', evalue: '\u001B[31mno more\u001B[0m', traceback: [] },
+          {
+            output_type: 'display_data',
+            data: { 'text/markdown': '**Tide** 3', 'text/plain': '<IPython.core.display.Markdown object>' },
+          },
+          {
+            output_type: 'display_data',
+            data: {
+              'text/html': '<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>',
+            },
+          },
+          { output_type: 'stream', text: 'rows\n[0m, 1m]' },
+          { output_type: 'error', ename: 'LookupError', evalue: '\u001B[31mno more\u001B[0m', traceback: [] },
         ],
       },
       null,
@@ -34,6 +45,11 @@ it('a notebook is read by its cells, without images', async () => {
   expect(chunks.map(({ heading, anchor, text }) => [heading, anchor, text])).toEqual([
     ['Beacons', 'cell 1', 'All of them.'],
     ['Beacons › Heights', 'cell 1', 'In metres.'],
-    ['Beacons › Heights', 'cell 2', 'heights = read()\nplot(heights)\nHalden 12\nMoss 7\n<Figure>\nno more'],
+    [
+      'Beacons › Heights',
+      'cell 2',
+      'heights = read()\nplot(heights)\nHalden 12\nMoss 7\n<Figure>\n**Tide** 3\na: 1; b: 2\n' +
+        'rows\n[0m, 1m]\nLookupError: no more',
+    ],
   ]);
 });

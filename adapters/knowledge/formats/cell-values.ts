@@ -1,4 +1,5 @@
 import { format, getFormatDateInfo } from 'numfmt';
+import { learnPattern } from './known-patterns.ts';
 import { plainNumber } from './plain-number.ts';
 import { readXml } from './xml-reader.ts';
 
@@ -14,21 +15,31 @@ export interface CellStyles {
 type NumberStyle = 'date' | 'both' | Pattern | null;
 
 interface Pattern {
-  pattern: string;
-  /** Whether it shows a part of a date, and whether all of it. */
+  /** Null: one of too many, whose cells are shown by `plain` alone. */
+  pattern: string | null;
+  /** Whether it shows a part of a date, and whether enough to say which day or month it is. */
   isDate: boolean;
-  isWhole: boolean;
+  isDistinct: boolean;
+  /** Whether it shows a time without a date. */
+  isTime: boolean;
+  plain: 'date' | 'time' | 'both' | 'percent' | null;
 }
 
 /** Characters of a number format. */
 const maxFormat = 255;
 /** Cells of a workbook that are shown by patterns; dates and numbers of further ones are plain. */
 const maxFormatted = 200_000;
+/** Different patterns of a workbook; cells of further ones are plain. */
+const maxPatterns = 500;
 const dayMs = 86_400_000;
 /** Days from the first day of a workbook to 1970. */
 const epochDays = 25_569;
 const days1904 = 1_462;
 const maxDays = 2_958_466;
+/** The first day that all programs count alike: some know a February 29 of 1900. */
+const firstSafeDay = 61;
+/** Locales of numbers: one notation is used in a workbook. */
+const locale = /\[\$([^\]-]*)-[^\]]*\]/g;
 
 /** Patterns that files do not hold, as they are shown with the settings of the United States. */
 const builtIn: ReadonlyMap<number, string> = new Map(
@@ -51,13 +62,14 @@ const builtIn: ReadonlyMap<number, string> = new Map(
 export function readCellStyles(xml: string, date1904: boolean): CellStyles {
   const formats = new Map<number, string>();
   const numbers: NumberStyle[] = [];
+  const patterns = new Set<string>();
   let inCells = false;
   readXml(xml, {
     open: (name, attributes) => {
       if (name === 'cellXfs') inCells = true;
       const id = Number(attributes().get('numFmtId') ?? 0);
       if (name === 'numFmt') formats.set(id, attributes().get('formatCode') ?? '');
-      if (name === 'xf' && inCells) numbers.push(styleOf(id, formats.get(id)));
+      if (name === 'xf' && inCells) numbers.push(styleOf(id, formats.get(id), patterns));
     },
     close: (name) => {
       if (name === 'cellXfs') inCells = false;
@@ -67,19 +79,36 @@ export function readCellStyles(xml: string, date1904: boolean): CellStyles {
   return { date1904, numbers, budget: { cells: maxFormatted } };
 }
 
-function styleOf(id: number, own: string | undefined): NumberStyle {
+function styleOf(id: number, own: string | undefined, patterns: Set<string>): NumberStyle {
   const pattern = own ?? builtIn.get(id);
   if (pattern === undefined) {
     if (id === 22) return 'both';
     return id === 14 || (id >= 27 && id <= 36) || (id >= 50 && id <= 58) ? 'date' : null;
   }
   if (pattern.length > maxFormat || /^(?:general|@)?$/i.test(pattern.trim())) return null;
+  const plain = plainStyle(pattern);
+  const tooMany = { pattern: null, isDate: false, isDistinct: false, isTime: false, plain };
+  if (!patterns.has(pattern) && patterns.size === maxPatterns) return tooMany;
+  patterns.add(pattern);
+  const number = pattern.replace(locale, (_, sign: string) => (sign === '' ? '' : `[$${sign}]`));
+  if (!learnPattern(pattern) || !learnPattern(number)) return tooMany;
   try {
-    const { year, month, day } = getFormatDateInfo(pattern);
-    return { pattern, isDate: year || month || day, isWhole: year && month && day };
+    const { year, month, day, hours, minutes, seconds } = getFormatDateInfo(pattern);
+    const isDate = year || month || day;
+    const isTime = !isDate && (hours || minutes || seconds);
+    const isDistinct = month && (day || year);
+    return { pattern: isDate || isTime ? pattern : number, isDate, isDistinct, isTime, plain };
   } catch {
     return null;
   }
+}
+
+/** What a pattern shows, by its letters outside of quotes and brackets. */
+function plainStyle(pattern: string): Pattern['plain'] {
+  const bare = pattern.replace(/"[^"]*(?:"|$)|\\.|\[[^\]]*(?:\]|$)/g, '').toLowerCase();
+  if (bare.split(';', 1)[0]?.includes('%') === true) return 'percent';
+  const [date, time] = [/[yd]|mmm/.test(bare), /[hs]/.test(bare)];
+  return date ? (time ? 'both' : 'date') : time ? 'time' : null;
 }
 
 /**
@@ -98,22 +127,41 @@ export function cellText(
   const kind = styles.numbers[style] ?? null;
   if (kind === null) return plainNumber(number);
   if (typeof kind === 'string') return isoDate(number, kind, styles) ?? plainNumber(number);
-  const iso = kind.isWhole ? isoDate(number, 'date', styles) : null;
+  const day = styles.date1904 ? number + days1904 : number;
+  const iso = kind.isDistinct && day >= firstSafeDay ? isoDate(Math.floor(number), 'date', styles) : null;
   const shown = shownNumber(number, kind, styles);
-  if (shown === null || shown === '') return iso ?? plainNumber(number);
+  if (shown === null || shown === '') return plainText(number, kind, styles);
   return iso === null || shown.includes(iso) ? shown : `${shown} (${iso})`;
 }
 
 /** Null where the format is not understood, or too many cells have one. */
-function shownNumber(number: number, { pattern, isDate }: Pattern, styles: CellStyles): string | null {
-  if (styles.budget.cells === 0 || (isDate && number < 0)) return null;
+function shownNumber(number: number, kind: Pattern, styles: CellStyles): string | null {
+  const { pattern, isDate, isTime } = kind;
+  if (pattern === null || styles.budget.cells === 0 || (isDate && number < 0)) return null;
   styles.budget.cells -= 1;
   try {
-    const value = isDate && styles.date1904 ? number + days1904 : number;
-    return format(pattern, value).trim();
+    const shown = format(pattern, isDate && styles.date1904 ? number + days1904 : number).trim();
+    if (number >= 0 || shown === '') return shown;
+    const positive = format(pattern, -number).trim();
+    if (isTime) return `-${positive}`;
+    // Some patterns tell negative numbers by their colour alone.
+    const isUnsigned = unsigned(shown) === unsigned(positive) && /[1-9]/.test(shown);
+    return isUnsigned ? `-${shown}` : shown;
   } catch {
     return null;
   }
+}
+
+/** What a number has besides its digits. */
+const unsigned = (shown: string): string => shown.replace(/[\d.,\s]/g, '');
+
+/** A number whose pattern is not used. */
+function plainText(number: number, { plain }: Pattern, styles: CellStyles): string {
+  if (plain === null) return plainNumber(number);
+  if (plain === 'percent') return `${plainNumber(number * 100)}%`;
+  if (plain !== 'time') return isoDate(number, plain, styles) ?? plainNumber(number);
+  const iso = number < 1 ? isoDate(number, 'both', styles) : null;
+  return iso?.slice(11) ?? plainNumber(number);
 }
 
 function isoDate(number: number, parts: 'date' | 'both', { date1904 }: CellStyles): string | null {

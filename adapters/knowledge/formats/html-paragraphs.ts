@@ -1,5 +1,6 @@
 import type { Paragraph } from './headed-text.ts';
 import { HtmlTableReader } from './html-table-reader.ts';
+import { raisedMark } from './raised-mark.ts';
 import { readXml } from './xml-reader.ts';
 
 const blocks = new Set(
@@ -17,10 +18,13 @@ export function htmlParagraphs(html: string): Paragraph[] {
   /** Those of paragraphs that are titles of tables. */
   const captions = new Set<Paragraph>();
   let [text, level, skipping, pre]: [string[], number, number, number] = [[], 0, 0, 0];
+  /** What stands before raised text that begins. */
+  let [last, before] = ['', ''];
   const end = () => {
     const line = text.join('');
     paragraphs.push({ text: pre > 0 ? line : line.replace(/\s+/g, ' ').trim(), level });
     text = [];
+    last = '';
   };
   readXml(
     html,
@@ -30,12 +34,17 @@ export function htmlParagraphs(html: string): Paragraph[] {
         if (blocks.has(name)) end();
         if (/^h[1-6]$/.test(name)) level = Number(name[1]);
         if (name === 'pre') pre += 1;
+        before = name === 'sup' ? last : '';
         if (name === 'td' || name === 'th') text.push(' ');
         else if (blocks.has(name)) tables.text(' ');
         tables.open(name, attributes, paragraphs.length);
       },
       close: (name) => {
-        if (name === 'td' || name === 'th') text.push('\t');
+        before = '';
+        if (name === 'td' || name === 'th') {
+          text.push('\t');
+          last = '';
+        }
         if (blocks.has(name)) end();
         const [table, caption] = [tables.close(name), paragraphs.at(-1)];
         if (name === 'caption' && caption !== undefined) captions.add(caption);
@@ -50,8 +59,11 @@ export function htmlParagraphs(html: string): Paragraph[] {
       },
       text: (part) => {
         if (skipping > 0) return;
-        text.push(part);
-        tables.text(part);
+        const marked = raisedMark(before, part) + part;
+        before = '';
+        last = part.at(-1) ?? last;
+        text.push(marked);
+        tables.text(marked);
       },
     },
     true,

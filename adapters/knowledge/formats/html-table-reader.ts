@@ -8,10 +8,13 @@ interface OpenTable {
   rows: HtmlRow[];
   cell: { parts: string[]; open: HtmlCell } | null;
   isHead: boolean;
+  isRow: boolean;
+  isCaption: boolean;
   /** Whether its cells are values, without headings or other tables in them. */
   isPlain: boolean;
 }
 
+const ofRows = /^(?:tr|thead|tbody|tfoot)$/;
 const structured = /^(?:table|pre|h[1-6])$/;
 
 /** Collects the cells of tables while a page is read. */
@@ -22,11 +25,13 @@ export class HtmlTableReader {
   open(name: string, attributes: () => XmlAttributes, start: number): void {
     const table = this.#tables.at(-1);
     if (table !== undefined && structured.test(name)) table.isPlain = false;
-    if (name === 'table') this.#tables.push({ start, rows: [], cell: null, isHead: false, isPlain: true });
+    if (name === 'table') this.#tables.push(newTable(start));
     else if (table === undefined) return;
+    else if (name === 'caption') table.isCaption = true;
     else if (name === 'thead') table.isHead = true;
-    else if (name === 'tr') table.rows.push({ cells: [], isHead: table.isHead });
+    else if (name === 'tr') beginRow(table);
     else if (name === 'td' || name === 'th') {
+      if (!table.isRow) beginRow(table);
       const [columns, rows] = [spanOf(attributes().get('colspan')), spanOf(attributes().get('rowspan'))];
       const open = { text: '', isHeader: name === 'th', columns, rows };
       table.cell = { parts: [], open };
@@ -38,7 +43,9 @@ export class HtmlTableReader {
   close(name: string): { start: number; lines: string[] } | null {
     const table = this.#tables.at(-1);
     if (table === undefined) return null;
+    if (name === 'caption') table.isCaption = false;
     if (name === 'thead') table.isHead = false;
+    if (ofRows.test(name)) table.isRow = false;
     if ((name === 'td' || name === 'th') && table.cell !== null) {
       table.cell.open.text = table.cell.parts.join('').replace(/\s+/g, ' ').trim();
       table.cell = null;
@@ -50,6 +57,20 @@ export class HtmlTableReader {
   }
 
   text(text: string): void {
-    this.#tables.at(-1)?.cell?.parts.push(text);
+    const table = this.#tables.at(-1);
+    if (table === undefined) return;
+    if (table.cell !== null) table.cell.parts.push(text);
+    else if (!table.isCaption && /\S/.test(text)) table.isPlain = false;
   }
+}
+
+function newTable(start: number): OpenTable {
+  return { start, rows: [], cell: null, isHead: false, isRow: false, isCaption: false, isPlain: true };
+}
+
+/** Also where a cell comes without one. */
+function beginRow(table: OpenTable): void {
+  table.rows.push({ cells: [], isHead: table.isHead });
+  table.isRow = true;
+  table.isCaption = false;
 }

@@ -27,6 +27,8 @@ const copiesPerCell = 4;
 /** Characters of a cell that is copied, and of the name of a column. */
 const maxCopied = 200;
 const maxName = 100;
+/** Characters of a cell that is no part of a layout. */
+const maxValue = 300;
 
 /** The number that an attribute for a span has. */
 export const spanOf = (value: string | null | undefined): number =>
@@ -39,7 +41,8 @@ export const spanOf = (value: string | null | undefined): number =>
 export function tableLines(rows: readonly HtmlRow[]): string[] | null {
   const cells = rows.flatMap((row) => row.cells);
   const hasNames = cells.some(({ isHeader }) => isHeader) || rows.some(({ isHead }) => isHead);
-  if (!hasNames && cells.every((cell) => cell.columns === 1 && cell.rows === 1)) {
+  const isApart = cells.every((cell) => cell.columns === 1 && cell.rows === 1);
+  if (!hasNames && (isApart || cells.some(({ text }) => text.length > maxValue))) {
     return null;
   }
   const grid = placed(rows, freeCopies + cells.length * copiesPerCell);

@@ -40,7 +40,12 @@ function linkOf(last: string, line: string, counts: WordCounts): '' | '-' | ' ' 
   if (word === null) return continues ? ' ' : '\n';
   const [whole, hyphenated] = [counts.whole(word), counts.hyphenated(word)];
   // Capitals and digits may begin another cell or entry.
-  if (!continues) return hyphenated > whole ? '-' : whole > 0 ? '' : '\n';
+  if (!continues) {
+    // A range of numbers.
+    if (/\p{N}$/u.test(word.left) && /^\p{N}/u.test(word.right)) return hyphenated > 0 ? '-' : '\n';
+    if (hyphenated > whole) return '-';
+    return whole > 0 && word.left.length > 1 && word.right.length > 1 ? '' : '\n';
+  }
   if (isAddress(last)) return '-';
   if (whole > 0 && whole >= hyphenated) return '';
   if (hyphenated > 0) return '-';

@@ -4,7 +4,11 @@ import { htmlParagraphs } from './html-paragraphs.ts';
 const parser = new MarkdownIt('commonmark');
 parser.core.ruler.enableOnly(['normalize', 'block']);
 
-/** A markdown text whose tables of HTML are paragraphs, one for each row; those within lists and quotes stay. */
+/** Blocks that are no markdown within a table; lines of it that are far to the right look like code. */
+const isPlain = /^(?:html_block|code_block)$/;
+
+/** A markdown text whose tables of HTML are paragraphs, one for each row; those within lists and quotes
+ * stay, and those that have markdown in them. */
 export function withoutHtmlTables(text: string): string {
   if (!/<table[\s>]/i.test(text)) {
     return text;
@@ -14,8 +18,12 @@ export function withoutHtmlTables(text: string): string {
   for (const line of lines) starts.push((starts.at(-1) ?? 0) + line.length);
   const ends = endTags(text);
   const parts: string[] = [];
-  let [read, copied] = [0, 0];
-  for (const { type, level, map } of parser.parse(text, {})) {
+  let [read, copied, at] = [0, 0, 0];
+  const tokens = parser.parse(text, {});
+  const others = tokens.flatMap(({ type, level, map }) =>
+    level > 0 || map === null || isPlain.test(type) ? [] : [starts[map[0]] ?? 0],
+  );
+  for (const { type, level, map } of tokens) {
     const start = starts[map?.[0] ?? 0] ?? 0;
     if (type !== 'html_block' || level > 0 || map === null || start < read) continue;
     const indent = /^\s*(?=<table[\s>])/i.exec(text.slice(start, start + 200))?.[0].length;
@@ -23,6 +31,8 @@ export function withoutHtmlTables(text: string): string {
     if (endTag === undefined) continue;
     // A blank line within a table ends a block of markdown, and not the table.
     read = endOfLine(text, endTag);
+    while ((others[at] ?? text.length) < start) at += 1;
+    if ((others[at] ?? text.length) < endTag) continue;
     const paragraphs = htmlParagraphs(text.slice(start, read));
     if (paragraphs.some(({ level: heading }) => heading > 0)) continue;
     const rows = paragraphs.flatMap((each) => (each.text.trim() === '' ? [] : [plainLine(each.text)]));

@@ -1,4 +1,5 @@
 import { HtmlTableReader } from './html-table-reader.ts';
+import { raisedMark } from './raised-mark.ts';
 
 /** What is used of the nodes of a page. */
 export interface PageNode {
@@ -10,6 +11,7 @@ export interface PageNode {
   readonly parentNode: PageNode | null;
   textContent: string | null;
   getAttribute?(name: string): string | null;
+  setAttribute?(name: string, value: string): void;
   removeAttribute?(name: string): void;
   querySelector?(selector: string): PageNode | null;
   append?(...nodes: (PageNode | string)[]): void;
@@ -26,7 +28,14 @@ const spans = ['colspan', 'rowspan'];
 /** Equations are tables to some programs. */
 const equation = /\bltx_|\bnumblk\b/;
 const silent = /^(?:script|style|template|noscript)$/;
+/** They do not divide a word. */
+const inline = /^(?:a|abbr|b|code|em|font|i|small|span|strong|sub|sup|u|var)$/;
 const separate = /^(?:br|p|div|li|dt|dd)$/;
+
+/** Characters of the address of a link. */
+const maxAddress = 500;
+
+const shownAddress = / \((https?:\/\/\S+)\)(?=[\s;]|$)/i;
 
 /** A table that is open: its cells, and whether it has other tables. */
 interface Layout {
@@ -43,9 +52,18 @@ export function plainTables(document: PageDocument): void {
   const changes: (() => void)[] = [];
   const tables = new HtmlTableReader();
   const layouts: Layout[] = [];
+  let last = '';
+  const raised = new Set<PageNode>();
   const enter = (node: PageNode) => {
     const { localName: name = '' } = node;
-    if (node.nodeType === textNode) tables.text(node.textContent ?? '');
+    if (node.nodeType === textNode) {
+      tables.text(node.textContent ?? '');
+      last = node.textContent?.at(-1) ?? last;
+    } else if (name !== '' && !inline.test(name)) last = '';
+    if (name === 'sup' && isPlainText(node) && raisedMark(last, node.textContent ?? '') !== '') {
+      raised.add(node);
+      tables.text('^');
+    }
     if (separate.test(name)) tables.text(' ');
     tables.open(name, () => spansOf(node), 0);
     const layout = layouts.at(-1);
@@ -56,6 +74,8 @@ export function plainTables(document: PageDocument): void {
   };
   const leave = (node: PageNode) => {
     const { localName: name = '', className = '' } = node;
+    const inCell = layouts.at(-1)?.cells.at(-1)?.localName === 'td';
+    if (name === 'a' && inCell) tables.text(addressOf(node));
     const table = tables.close(name);
     if (table !== null && !equation.test(className)) {
       const caption = node.querySelector?.('caption')?.textContent?.trim() ?? '';
@@ -66,9 +86,8 @@ export function plainTables(document: PageDocument): void {
     if (layout?.isOuter === true) changes.push(() => node.replaceWith?.(contents(document, layout.cells)));
     else
       for (const cell of table === null ? (layout?.cells ?? []) : []) changes.push(() => withoutSpans(cell));
-    const isText = node.firstChild?.nodeType === textNode && node.firstChild.nextSibling === null;
-    if ((name === 'sup' || name === 'sub') && isText)
-      changes.push(() => node.replaceWith?.(node.textContent ?? ''));
+    if ((name === 'sup' || name === 'sub') && isPlainText(node))
+      changes.push(() => node.replaceWith?.(`${raised.has(node) ? '^' : ''}${node.textContent ?? ''}`));
   };
   if (document.documentElement !== null) walk(document.documentElement, { enter, leave });
   for (const change of changes) change();
@@ -94,6 +113,17 @@ function walk(root: PageNode, { enter, leave }: Record<'enter' | 'leave', (node:
   }
 }
 
+const isPlainText = ({ firstChild }: PageNode): boolean =>
+  firstChild?.nodeType === textNode && firstChild.nextSibling === null;
+
+/** What follows the text of a link within a row, which has no markup. */
+function addressOf(link: PageNode): string {
+  const href = link.getAttribute?.('href')?.trim() ?? '';
+  const isShown = /^https?:\/\/\S+$/i.test(href) && href.length <= maxAddress;
+  const isText = isPlainText(link) && link.textContent?.trim() === href;
+  return isShown && !isText ? ` (${href})` : '';
+}
+
 function spansOf(node: PageNode): ReadonlyMap<string, string> {
   return new Map(spans.map((name) => [name, node.getAttribute?.(name) ?? '']));
 }
@@ -113,11 +143,22 @@ function withoutSpans(cell: PageNode): void {
   for (const name of spans) cell.removeAttribute?.(name);
 }
 
+/** Addresses as links with the names of their servers: markdown would escape characters of others. */
+function linked(document: PageDocument, line: string): (PageNode | string)[] {
+  return line.split(shownAddress).flatMap((part, at) => {
+    if (at % 2 === 0) return [part];
+    const link = document.createElement('a');
+    link.setAttribute?.('href', part);
+    link.textContent = part.split('/')[2] ?? part;
+    return [' (', link, ')'];
+  });
+}
+
 function paragraphs(document: PageDocument, lines: readonly string[]): PageNode {
   const all = document.createElement('div');
   for (const line of lines) {
     const paragraph = document.createElement('p');
-    paragraph.textContent = line;
+    paragraph.append?.(...linked(document, line));
     all.append?.(paragraph);
   }
   return all;

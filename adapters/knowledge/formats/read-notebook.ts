@@ -1,4 +1,5 @@
 import type { ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
+import { htmlParagraphs } from './html-paragraphs.ts';
 import { markdownSections } from './markdown-sections.ts';
 import { withoutHtmlTables } from './markdown-tables.ts';
 import { TextBuilder } from './text-builder.ts';
@@ -10,7 +11,7 @@ interface Cell {
 }
 
 /** Terminals' sequences for colours. */
-const colours = /\p{Cc}\[[\d;]{0,20}m/gu;
+const colours = new RegExp(`${String.fromCodePoint(0x1b)}\\[[\\d;]{0,20}m`, 'g');
 
 /** The cells of a notebook of Jupyter; null for other JSON. */
 export function notebookCells(value: unknown): readonly Cell[] | null {
@@ -44,13 +45,22 @@ export function readNotebook(cells: readonly Cell[]): ExtractedText {
 function outputsOf(outputs: unknown): string[] {
   return (Array.isArray(outputs) ? outputs : []).flatMap((output: unknown) => {
     if (typeof output !== 'object' || output === null) return [];
-    const { text, data, evalue } = output as Record<string, unknown>;
-    const plain =
-      typeof data === 'object' && data !== null ? (data as Record<string, unknown>)['text/plain'] : null;
-    return [text, plain, evalue]
-      .map((each) => textOf(each).replace(colours, '').trim())
+    const { text, data, ename, evalue } = output as Record<string, unknown>;
+    const shown = typeof data === 'object' && data !== null ? shownText(data as Record<string, unknown>) : '';
+    const fault = [textOf(ename), textOf(evalue)].filter((each) => each !== '').join(': ');
+    return [textOf(text), shown, fault]
+      .map((each) => each.replace(colours, '').trim())
       .filter((each) => each !== '');
   });
+}
+
+/** The form of an output that says most as text. */
+function shownText(data: Record<string, unknown>): string {
+  const [markdown, plain] = [textOf(data['text/markdown']), textOf(data['text/plain'])];
+  if (markdown.trim() !== '') return markdown;
+  if (plain.trim() !== '') return plain;
+  const paragraphs = htmlParagraphs(textOf(data['text/html']));
+  return paragraphs.flatMap((each) => (each.text.trim() === '' ? [] : [each.text.trim()])).join('\n');
 }
 
 /** Texts may be lists of lines. */

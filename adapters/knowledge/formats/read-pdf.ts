@@ -34,33 +34,44 @@ export async function readPdf(bytes: Uint8Array, attached: AttachmentReader | nu
   const pages = await pagesOf(pdf);
   const builder = new TextBuilder();
   const joined = joinPages(pages.map(({ lines }) => lines));
+  let isEmpty = true;
   for (const [index, text] of joined.entries()) {
     const whole = [text, ...(pages[index]?.notes ?? [])].join('\n').trim();
     builder.add({ heading: null, page: index + 1, anchor: null }, whole);
+    isEmpty &&= whole === '';
+  }
+  const isBroken = pages.some((page) => page.isBroken);
+  // Also of a scan with files in it: they do not stand for its pages.
+  if (isEmpty && !isBroken && (await hasImages(pdf))) {
+    throw new ExtractionFailure('needs_ocr');
   }
   if (attached !== null) await addFiles(builder, pdf, attached);
   const extracted = builder.build();
-  if (extracted.text === '' && pages.some(({ isBroken }) => isBroken)) {
+  if (extracted.text === '' && isBroken) {
     throw new ExtractionFailure('malformed');
-  }
-  if (extracted.text === '' && (await hasImages(pdf))) {
-    throw new ExtractionFailure('needs_ocr');
   }
   return extracted;
 }
 
-/** Files that are embedded, such as the documents of a portfolio. */
+/** Files that are embedded, such as the documents of a portfolio; those that are too large are left out. */
 async function addFiles(builder: TextBuilder, pdf: Pdf, attached: AttachmentReader): Promise<void> {
   const files = await pdf.getAttachments().catch(() => null);
   if ((files?.size ?? 0) > maxFiles) throw new ExtractionFailure('too_large');
   let length = 0;
   for (const [id, { filename, content }] of files ?? []) {
+    // Data of programs, such as those of invoices, which the pages show.
+    if (/\.xml$/i.test(filename)) continue;
     const bytes = content ?? (await pdf.getAttachmentContent(id).catch(() => null));
-    length += bytes?.byteLength ?? 0;
-    if (length > maxFileBytes) throw new ExtractionFailure('too_large');
-    const text = bytes === null ? null : await attached(new Uint8Array(bytes), typeOfName(filename));
+    if (bytes === null || length + bytes.byteLength > maxFileBytes) continue;
+    length += bytes.byteLength;
+    const text = await attached(new Uint8Array(bytes), typeOfName(filename)).catch(nullIfTooLarge);
     if (text !== null) builder.addText(text, `attachment ${filename}`);
   }
+}
+
+function nullIfTooLarge(error: unknown): null {
+  if (error instanceof ExtractionFailure && error.code === 'too_large') return null;
+  throw error;
 }
 
 interface PageLines {
