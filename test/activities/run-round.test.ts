@@ -95,7 +95,7 @@ describe('a round of a sweep', () => {
       },
     });
     const { done, next } = await result;
-    expect([batches, done, next?.[0]]).toEqual([1, 5_000, 'event_dedupe']);
+    expect([batches, done, next?.[0]]).toEqual([1, 5_000, 'event_dedupe.created_at']);
     expect(await keysLeft()).toBe(10_000);
   });
 

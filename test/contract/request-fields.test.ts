@@ -317,7 +317,7 @@ const rows: Record<string, Row> = {
         ['user', 'And then?'],
       ]);
     },
-    bad: ['resp_unknown', 'previous_response_not_found', null],
+    bad: ['resp_unknown', 'previous_response_not_found', 'previous_response_id'],
   },
   idempotency_key: {
     effect: 'makes a repeat the same response',
