@@ -20,7 +20,7 @@ export const knowledgeDefects: readonly Defect[] = [
   {
     name: 'readers of the source ignored by the search for words',
     file: keywords,
-    replace: [['in (select unnest($5))) %12$s),', 'in (select unnest($5)))),']],
+    replace: [['in (select unnest($5))) %12$s\n', 'in (select unnest($5)))\n']],
     test: readers,
     caughtBy: 'with an alpha of 0 finds what may be read behind any number of better passages',
   },
@@ -69,7 +69,9 @@ export const knowledgeDefects: readonly Defect[] = [
   {
     name: 'tokens of a reranking model not limited',
     file: 'adapters/reranking/vendor-reranker.ts',
-    replace: [['Math.min(read.tokens ?? estimated, most)', 'read.tokens ?? estimated']],
+    replace: [
+      ['Math.min(read.tokens ?? sumOf(estimateTokens), most)', 'read.tokens ?? sumOf(estimateTokens)'],
+    ],
     test: 'test/adapters/reranking/vendor-reranker.test.ts',
     caughtBy: 'has no more tokens and searches than it was sent',
   },
