@@ -13,6 +13,7 @@ test.skipIf(weights === null)(
     expect(verdicts.map(({ name }) => name)).toEqual([
       'ingest of documents of 10 kB, to bare inference in one thread',
       "another tenant's first token beside an ingest (p95)",
+      'the same beside a process that only calculates (p95)',
       "the worker's memory above idle, of 350 MB",
     ]);
     for (const { name, ratios, ratio } of verdicts)
