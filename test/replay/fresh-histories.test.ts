@@ -436,7 +436,7 @@ describe('histories of real runs', () => {
       credential_id: credentialId,
       sync_schedule: null,
     });
-    // That of the connector's creation: one that is asked for while it runs is another.
+    // The run of the connector's creation: a request while it runs queues another.
     const [run] = (await call<{ id: string }[]>(`${connectors}/${id}/sync`)) as [{ id: string }];
     const status = async () => (await call<{ status: string }>(`${connectors}/${id}/sync/${run.id}`)).status;
     await expect.poll(status, { timeout: 60_000 }).toBe('completed');

@@ -39,7 +39,7 @@ const maxDays = 2_958_466;
 /** The first day that all programs count alike: some know a February 29 of 1900. */
 const firstSafeDay = 61;
 /** Locales of numbers: one notation is used in a workbook. */
-const locale = /\[\$([^\]-]*)-[^\]]*\]/g;
+const locale = /\[\$([^[\]-]*)-[^[\]]*\]/g;
 
 /** Patterns that files do not hold, as they are shown with the settings of the United States. */
 const builtIn: ReadonlyMap<number, string> = new Map(
