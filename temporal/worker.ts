@@ -156,10 +156,11 @@ const pace = new ContendedPace({
   perSecond: config.TURNS_PER_SECOND_PER_TENANT,
   pressure,
 });
+const bulkPressure = anyPressure(busyLoop(), pressure);
 /** Bulk work gives way while a turn or a tool call of a response has begun within the last seconds. */
 const giveWay = (perSecond: number) =>
   new BulkTurns({
-    rate: new AdaptiveRate({ perSecond, pressure: anyPressure(busyLoop(), pressure), isDemandPaced: true }),
+    rate: new AdaptiveRate({ perSecond, pressure: bulkPressure, isDemandPaced: true }),
     isContended: () => pace.isUsed(),
   });
 const passageTurns = giveWay(passagesPerSecond);
