@@ -1,9 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** Percent by which the heap may grow beyond the live objects of the last collection before the next one. */
-const growth = 60;
-/** MiB that new objects of a thread fill, twice; a thread that V8 lets fill more never gives it back. */
-const threadSemiSpace = 4;
+/**
+ * The percentage by which the heap may grow beyond the live objects of the last collection before the next one, and the
+ * MiB that new objects fill, twice: what V8 lets a thread or a process fill beyond that it never gives back.
+ */
+export const smallHeapFlags: readonly string[] = ['--heap-growing-percent=60', '--max-semi-space-size=4'];
 
 /**
  * Makes V8 collect earlier. By default the heap may grow to several times the live objects, so that a tenant whose
@@ -12,6 +13,5 @@ const threadSemiSpace = 4;
  * few of them live on: those of workflows and of texts that are redacted.
  */
 export function limitHeapGrowth(): void {
-  setFlagsFromString(`--heap-growing-percent=${growth}`);
-  setFlagsFromString(`--max-semi-space-size=${threadSemiSpace}`);
+  for (const flag of smallHeapFlags) setFlagsFromString(flag);
 }

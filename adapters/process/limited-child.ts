@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { smallHeapFlags } from './limit-heap-growth.ts';
 
 export interface ChildLimits {
   heapMb: number;
@@ -25,10 +26,9 @@ const mappedMb = 1_024;
 const pageKb = 4;
 
 /**
- * Collects garbage often, and returns what is freed to the system: while it works, such a process counts with its worker.
- * New objects that fill 16 MiB, and a heap that doubles, take 30 MiB more and save no time that can be measured.
+ * Returns what is freed to the system, as a small heap does: while it works, such a process counts with its worker. New
+ * objects that fill 16 MiB, and a heap that doubles, take 30 MiB more and save no time that can be measured.
  */
-const smallHeap = ['--max-semi-space-size=4', '--heap-growing-percent=60'];
 const smallHeapEnv = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 /**
@@ -39,7 +39,7 @@ export function startLimitedChild(module: string, { heapMb, residentMb }: ChildL
   const program = [
     process.execPath,
     `--max-old-space-size=${heapMb}`,
-    ...smallHeap,
+    ...smallHeapFlags,
     module,
     String(process.pid),
   ];
