@@ -27,7 +27,7 @@ export function finishSync(
       return { status: 'cancelled', reason: null };
     }
     const isOpen = run.status === 'running';
-    const first = run.listsChanges ? await failedFirst(em, run) : run.failed;
+    const first = run.listsChanges && run.failed > 0 ? await failedFirst(em, run) : run.failed;
     const given = endOf(run, end, errorCode, first);
     const isRefused = given.status === 'failed' && given.errorCode === 'auth_failed';
     if (!isRefused || !(await repeatWithAccount(em, connector, run))) {
