@@ -7,7 +7,7 @@ import {
   type DocumentContent,
   type ExtractedText,
 } from '#domain/knowledge/ingestion/document-extractor.ts';
-import type { AttachmentReader } from './read-email.ts';
+import type { PartReader } from './document-parts.ts';
 import { Archive, inflationBudget, type InflationBudget } from './archive.ts';
 import { decodeText } from './decode-text.ts';
 import { markdownSections } from './markdown-sections.ts';
@@ -156,7 +156,7 @@ async function wholePage(html: string, title: string): Promise<ExtractedText> {
   return builder.build();
 }
 
-/** Bytes of a message: a file that was saved in UTF-16 or UTF-32 is made of other bytes than those that its headers describe. */
+/** Bytes of a message: one that was saved in UTF-16 or UTF-32 has other bytes than its headers describe. */
 function bytesOf(content: Uint8Array, decoded: string): Uint8Array {
   return /^utf-(?:16|32)/.test(detectEncoding(content) ?? '') ? Buffer.from(decoded) : content;
 }
@@ -165,18 +165,18 @@ async function readMessage(content: Uint8Array, scope: Scope): Promise<Extracted
   if (scope.depth >= maxMessages) {
     throw new ExtractionFailure('too_large');
   }
-  const { readTitledEmail } = await import('./read-email.ts');
+  const { readEmail } = await import('./read-email.ts');
   const attached = partReader({ ...scope, depth: scope.depth + 1 });
   const { messageStarts, readMbox } = await import('./read-mbox.ts');
   const mailbox = Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('latin1');
   const starts = messageStarts(mailbox);
   return starts.length > 1
-    ? readMbox(mailbox, starts, (message) => readTitledEmail(message, attached))
-    : (await readTitledEmail(content, attached)).text;
+    ? readMbox(mailbox, starts, (message) => readEmail(message, attached))
+    : (await readEmail(content, attached)).text;
 }
 
 /** Reads what a document holds within it. Limits hold for both together; what cannot be read is left out. */
-function partReader(scope: Scope): AttachmentReader {
+function partReader(scope: Scope): PartReader {
   return async (content, declared) => {
     try {
       const mediaType = declaredTexts.find((each) => each === declared) ?? 'text/plain';

@@ -6,8 +6,7 @@ import { graphicsText } from './drawing-text.ts';
 import { FormulaText } from './formula-text.ts';
 import { addParagraphs, type Paragraph } from './headed-text.ts';
 import { mainPart, relationsOf } from './package-parts.ts';
-import { typeOfName } from './part-type.ts';
-import type { AttachmentReader } from './read-email.ts';
+import { typeOfName, type PartReader } from './document-parts.ts';
 import { TextBuilder } from './text-builder.ts';
 import { readXml, type XmlAttributes } from './xml-reader.ts';
 
@@ -32,7 +31,7 @@ const skipped = new Set([
 ]);
 
 /** @param attached null: documents within it are not read */
-export async function readDocx(archive: Archive, attached: AttachmentReader | null): Promise<ExtractedText> {
+export async function readDocx(archive: Archive, attached: PartReader | null): Promise<ExtractedText> {
   const main = await mainPart(archive, 'word/document.xml');
   const relations = [...(await relationsOf(archive, main)).values()];
   const styles = relations.find(({ type }) => type === 'styles')?.target ?? 'word/styles.xml';

@@ -1,5 +1,6 @@
 import PostalMime, { type Address, type Attachment, type Email } from 'postal-mime';
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { PartReader } from './document-parts.ts';
 import { addParagraphs } from './headed-text.ts';
 import { htmlParagraphs } from './html-paragraphs.ts';
 import { withKnownCharsets } from './mail-charsets.ts';
@@ -9,18 +10,10 @@ const maxParts = 200;
 const maxNesting = 64;
 const maxHeaderBytes = 1_048_576;
 
-/** Reads an attachment; null when its format has no text. */
-export type AttachmentReader = (content: Uint8Array, mediaType: string) => Promise<ExtractedText | null>;
-
-/** Head, body and attachments. @throws `ExtractionFailure` too_large */
-export async function readEmail(bytes: Uint8Array, attached: AttachmentReader): Promise<ExtractedText> {
-  return (await readTitledEmail(bytes, attached)).text;
-}
-
-/** A message with a title of its subject, its sender and its date. @throws `ExtractionFailure` too_large */
-export async function readTitledEmail(
+/** Head, body and attachments, and a title of the subject, the sender and the date. @throws `ExtractionFailure` too_large */
+export async function readEmail(
   bytes: Uint8Array,
-  attached: AttachmentReader,
+  attached: PartReader,
 ): Promise<{ text: ExtractedText; title: string }> {
   const email = await PostalMime.parse(withKnownCharsets(bytes), {
     maxNestingDepth: maxNesting,

@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 import { ExtractionFailure, type ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
-import type { AttachmentReader } from './read-email.ts';
 import { joinPages } from './join-lines.ts';
-import { typeOfName } from './part-type.ts';
+import { typeOfName, type PartReader } from './document-parts.ts';
 import { linesOf } from './pdf-lines.ts';
 import { maxTextLength, TextBuilder } from './text-builder.ts';
 
@@ -29,7 +28,7 @@ const maxPagesForImages = 5;
  * @param attached null: embedded files are not read
  * @throws `ExtractionFailure` encrypted, needs_ocr, malformed, too_large
  */
-export async function readPdf(bytes: Uint8Array, attached: AttachmentReader | null): Promise<ExtractedText> {
+export async function readPdf(bytes: Uint8Array, attached: PartReader | null): Promise<ExtractedText> {
   const pdf = await open(bytes);
   const pages = await pagesOf(pdf);
   const builder = new TextBuilder();
@@ -54,7 +53,7 @@ export async function readPdf(bytes: Uint8Array, attached: AttachmentReader | nu
 }
 
 /** Files that are embedded, such as the documents of a portfolio; those that are too large are left out. */
-async function addFiles(builder: TextBuilder, pdf: Pdf, attached: AttachmentReader): Promise<void> {
+async function addFiles(builder: TextBuilder, pdf: Pdf, attached: PartReader): Promise<void> {
   const files = await pdf.getAttachments().catch(() => null);
   if ((files?.size ?? 0) > maxFiles) throw new ExtractionFailure('too_large');
   let length = 0;

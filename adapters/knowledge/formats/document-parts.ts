@@ -1,3 +1,8 @@
+import type { ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
+
+/** Reads a document within another one, such as an attachment; null when its format has no text. */
+export type PartReader = (content: Uint8Array, mediaType: string) => Promise<ExtractedText | null>;
+
 const types: ReadonlyMap<string, string> = new Map([
   ...['htm', 'html', 'xhtml'].map((name) => [name, 'text/html'] as const),
   ...['eml', 'mht', 'mhtml'].map((name) => [name, 'message/rfc822'] as const),
