@@ -7,8 +7,10 @@ parser.core.ruler.enableOnly(['normalize', 'block']);
 /** Blocks that are no markdown within a table; lines of it that are far to the right look like code. */
 const isPlain = /^(?:html_block|code_block)$/;
 
-/** A markdown text whose tables of HTML are paragraphs, one for each row; those within lists and quotes
- * stay, and those that have markdown in them. */
+/**
+ * A markdown text whose tables of HTML are paragraphs, one for each row; those within lists and quotes stay, and those
+ * that have markdown in them.
+ */
 export function withoutHtmlTables(text: string): string {
   if (!/<table[\s>]/i.test(text)) {
     return text;

@@ -14,7 +14,7 @@ export const namingKnownFields: z.core.$ZodErrorMap = (issue) =>
     : undefined;
 
 /** The name that was sent is not repeated: it may be a secret. */
-export function unknownOf(known: readonly string[], sent = ''): string {
+function unknownOf(known: readonly string[], sent = ''): string {
   const meant = sent.length > maxLength ? undefined : known.find((name) => isAlmost(sent, name));
   if (meant !== undefined) {
     return `${unknownField}; ${meant} is`;

@@ -33,8 +33,7 @@ export interface NewSession {
 
 /**
  * Creates a session with a new id, whatever the request contained (no session fixation), and ends those that are then
- * too many of its principal. @throws
- * `login_transaction_required` if the provider was disabled meanwhile
+ * too many of its principal. @throws `login_transaction_required` if the provider was disabled meanwhile
  */
 export async function openSession(
   work: { em: EntityManager; secrets: Secrets },

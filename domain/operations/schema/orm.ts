@@ -43,8 +43,8 @@ import { Migration20261127083000 } from '#domain/operations/schema/migrations/sy
 import { Migration20261127100010 } from '#domain/operations/schema/migrations/api-keys/Migration20261127100010.ts';
 import { Migration20261127100020 } from '#domain/operations/schema/migrations/sign-in/Migration20261127100020.ts';
 import { Migration20261127110000 } from '#domain/operations/schema/migrations/invites/Migration20261127110000.ts';
-import { Migration20261127120000 } from './migrations/sign-in/Migration20261127120000.ts';
-import { Migration20261127120100 } from './migrations/source-documents/Migration20261127120100.ts';
+import { Migration20261127120000 } from '#domain/operations/schema/migrations/sign-in/Migration20261127120000.ts';
+import { Migration20261127120100 } from '#domain/operations/schema/migrations/source-documents/Migration20261127120100.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {

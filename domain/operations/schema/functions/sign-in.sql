@@ -48,8 +48,8 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   where k.token_hash = p_hash
 $$;
 
--- Whether a session has neither ended, also with its principal, provider or tenant, nor expired, whatever became of its tokens: what was begun
--- with an access token goes on when that expires.
+-- Whether a session has neither ended, also with its principal, provider or tenant, nor expired, whatever became of its
+-- tokens: what was begun with an access token goes on when that expires.
 create or replace function app.is_session_open(p_tenant uuid, p_session uuid) returns boolean
 language plpgsql stable as $$
 begin
