@@ -37,7 +37,7 @@ export interface Extraction {
   isStoredNow: boolean;
 }
 
-/** Max extractions of one document that end with a crash of their worker, beside a first one that took little time. */
+/** Max extractions of one document that end with a crash of their worker, beside a short one of a first attempt. */
 const maxLostExtractions = 3;
 const heartbeatMs = 2_000;
 /**

@@ -156,7 +156,7 @@ async function wholePage(html: string, title: string): Promise<ExtractedText> {
   return builder.build();
 }
 
-/** Bytes of a message: one that was saved in UTF-16 or UTF-32 has other bytes than its headers describe. */
+/** Bytes of a message: a file in UTF-16 or UTF-32 is made of other bytes than its headers describe. */
 function bytesOf(content: Uint8Array, decoded: string): Uint8Array {
   return /^utf-(?:16|32)/.test(detectEncoding(content) ?? '') ? Buffer.from(decoded) : content;
 }
