@@ -1,0 +1,50 @@
+import { anyPressure } from '#adapters/process/any-pressure.ts';
+import { busyLoop } from '#adapters/process/busy-loop.ts';
+import { processorPressure } from '#adapters/process/processor-pressure.ts';
+import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
+import { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
+import type { WorkerConfig } from '#domain/foundation/kernel/config.ts';
+import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
+
+/**
+ * Documents of connectors that begin in a second while turns of responses do; a quarter of it under pressure, and up to
+ * the eightfold without.
+ */
+const documentsPerSecond = 200;
+/** The same of documents that are uploaded, each of which is a workflow. */
+const uploadsPerSecond = 8;
+/** The same of passages that the builtin model embeds, each some 40 ms of a processor. */
+const passagesPerSecond = 20;
+
+export interface WorkerPaces {
+  /** Turns and tool calls of responses, of each tenant. */
+  turns: ContendedPace;
+  /** Workflows that the relay starts, of each tenant. */
+  starts: AdaptiveRate;
+  documents: BulkTurns;
+  uploads: BulkTurns;
+  passages: BulkTurns;
+}
+
+/** Bulk work gives way while a turn or a tool call of a response has begun within the last seconds. */
+export function workerPaces(config: WorkerConfig): WorkerPaces {
+  const pressure = processorPressure();
+  const bulkPressure = anyPressure(busyLoop(), pressure);
+  const turns = new ContendedPace({
+    burst: config.TURN_BURST_PER_TENANT,
+    perSecond: config.TURNS_PER_SECOND_PER_TENANT,
+    pressure,
+  });
+  const giveWay = (perSecond: number) =>
+    new BulkTurns({
+      rate: new AdaptiveRate({ perSecond, pressure: bulkPressure, isDemandPaced: true }),
+      isContended: () => turns.isUsed(),
+    });
+  return {
+    turns,
+    starts: new AdaptiveRate({ perSecond: config.STARTS_PER_SECOND_PER_TENANT, pressure }),
+    documents: giveWay(documentsPerSecond),
+    uploads: giveWay(uploadsPerSecond),
+    passages: giveWay(passagesPerSecond),
+  };
+}
