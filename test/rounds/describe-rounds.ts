@@ -92,12 +92,10 @@ async function expectRun(served: Served, { before, now, mode, title }: Round): P
   const run = await sync({ mode });
   expect(run, title).toMatchObject({ failed: 0, isTruncated: false });
   expect(run.added + run.updated, title).toBe(changed.length);
-  const fetched = takeFetched();
-  if (fetched !== null)
-    expect(
-      fetched.filter((path) => !mayBeFetched(path)),
-      title,
-    ).toEqual([]);
+  expect(
+    takeFetched().filter((path) => !mayBeFetched(path)),
+    title,
+  ).toEqual([]);
   const allowed = [...now].filter(([path]) => mayBeFetched(path));
   expect(run.bytes, title).toBeLessThanOrEqual(
     allowed.reduce((sum, [, { text }]) => sum + Buffer.byteLength(text), 0),
@@ -119,7 +117,12 @@ async function expectRun(served: Served, { before, now, mode, title }: Round): P
       deleted: gone.length,
       bytes: 0,
     });
-    expect(takeFetched(), title).toEqual([]);
+    // A text that is empty now may be readable again: its deletion is held, so each run fetches it.
+    const isEmptied = (path: string) => gone.includes(sourceFilename(path)) && now.has(path);
+    expect(
+      takeFetched().filter((path) => !isEmptied(path)),
+      title,
+    ).toEqual([]);
   }
   expect(await space.contents(), title).toEqual(shown(now));
 }
