@@ -41,10 +41,10 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     maxWorkers: 3,
     sequence: { sequencer: KillsApart },
-    testTimeout: 60_000,
     // A machine that runs other things, too, may take its time; what never comes fails all the same.
-    expect: { poll: { timeout: 15_000 } },
-    hookTimeout: 120_000,
+    testTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
+    hookTimeout: 240_000,
     teardownTimeout: 30_000,
     reporters: [inCi ? 'verbose' : 'default', new RunningFileReporter()],
   },

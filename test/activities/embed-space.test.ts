@@ -17,7 +17,7 @@ import { wordEmbedders, wordVector } from '#test/support/word-embedders.ts';
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(async () => world.stop());
 
 /** Its vectors cannot be compared with those of the builtin model: they have other dimensions. */

@@ -23,7 +23,7 @@ let world: KnowledgeWorld;
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(async () => world.stop());
 
 async function upload(content: string, mediaType: DocumentMediaType = 'text/markdown') {

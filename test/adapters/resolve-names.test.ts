@@ -49,7 +49,7 @@ it('a name that is never answered blocks no thread, and is given up', async () =
   expect(failures.map((each) => (each.status === 'rejected' ? each.reason : each))).toEqual(
     silent.map(() => expect.objectContaining({ code: 'ETIMEOUT' }) as unknown),
   );
-}, 60_000);
+});
 
 it('names from tenants are not looked up in the shared thread pool', async () => {
   const fetch = createGuardedFetch([]);
@@ -57,4 +57,4 @@ it('names from tenants are not looked up in the shared thread pool', async () =>
   await new Promise(setImmediate);
   expect(getActiveResourcesInfo()).not.toContain('GetAddrInfoReqWrap');
   await asked;
-}, 60_000);
+});

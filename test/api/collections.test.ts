@@ -9,7 +9,7 @@ let gateway: KnowledgeGateway;
 
 beforeAll(async () => {
   gateway = await openKnowledgeGateway();
-}, 60_000);
+});
 afterAll(async () => gateway.stop());
 
 const content = { filename: 'a.txt', media_type: 'text/plain', content: 'Die Häuser stehen.' };

@@ -47,7 +47,7 @@ beforeAll(async () => {
     }
     await embed(world);
   }
-}, 120_000);
+});
 afterAll(async () => {
   await admin?.end();
   await gateway?.close();
@@ -164,4 +164,4 @@ it('is not found by the next search after it was deleted or replaced, 200 times 
      where not exists (select from documents d where d.id = v.document_id and d.generation = v.generation)`,
   );
   expect(rows).toEqual([]);
-}, 120_000);
+});

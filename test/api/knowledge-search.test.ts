@@ -52,7 +52,7 @@ beforeAll(async () => {
     content: 'The beacon of Moss is painted crimson.',
   });
   await add(abroad, foreign, { filename: 'theirs.md', content: 'The beacon of Riga is painted white.' });
-}, 60_000);
+});
 beforeEach(() => {
   embedders.before = () => {};
 });

@@ -12,7 +12,7 @@ let app: FastifyInstance;
 beforeAll(async () => {
   gateway = await openKnowledgeGateway({ MAX_HTML_BYTES: '2000' });
   ({ world, app } = gateway);
-}, 60_000);
+});
 afterAll(async () => gateway.stop());
 
 const join: KnowledgeGateway['join'] = (...args) => gateway.join(...args);

@@ -229,7 +229,7 @@ describe('the count of unread ones', () => {
     const rest = (await ask('POST', '/read-all')).body.data.marked_count as number;
     expect(rest).toBe(rows[0]!.unread);
     expect(await count()).toBe(0);
-  }, 60_000);
+  });
 
   it('is read from an index of unread rows only', async () => {
     for (let i = 0; i < 3; i += 1) await report(user);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   });
   await gateway.app.listen({ port: 0, host: '127.0.0.1' });
   origin = `http://127.0.0.1:${(gateway.app.server.address() as AddressInfo).port}`;
-}, 60_000);
+});
 afterAll(async () => gateway.stop());
 
 type Content = string | FormData | Uint8Array<ArrayBuffer>;

@@ -59,7 +59,7 @@ beforeAll(async () => {
   }
   const { filters: _, ...config } = ormConfig({ url: database.url, statementTimeoutMs: 5_000 });
   unfiltered = new MikroORM(config);
-}, 120_000);
+});
 afterAll(async () => {
   await unfiltered?.close(true);
   await admin?.end();
@@ -139,7 +139,7 @@ describe('of tenants, spaces, collections and members', () => {
       }
     }
     expect(foreign).toEqual([]);
-  }, 120_000);
+  });
 
   it('each member is refused every other space, collection and download', async () => {
     const answers: Record<string, number> = {};
@@ -177,7 +177,7 @@ describe('of tenants, spaces, collections and members', () => {
       'neighbour 404': neighbour * 2,
       'foreign 404': (all - own - neighbour) * 4,
     });
-  }, 120_000);
+  });
 
   it('the tool of a response finds and cites documents of its own space only', async () => {
     const cited: [string, string][] = [];
@@ -204,7 +204,7 @@ describe('of tenants, spaces, collections and members', () => {
     const spaceOf = new Map(stored.map(({ documentId, spaceId }) => [documentId, spaceId]));
     expect(cited.length).toBeGreaterThanOrEqual(stored.length);
     expect(cited.filter(([spaceId, documentId]) => spaceOf.get(documentId) !== spaceId)).toEqual([]);
-  }, 120_000);
+  });
 });
 
 /** Documents that an answer may cite after this result of a search. */
@@ -329,7 +329,7 @@ describe('with every check of ours replaced by a check that allows all', () => {
     const found = await findForeign();
     expect(Object.keys(found).sort()).toEqual(paths);
     expect(Object.entries(found).filter(([, count]) => count > 0)).toEqual([]);
-  }, 120_000);
+  });
 
   it('and without its policies each other path would return them', async () => {
     await admin.query(`do $$ declare t regclass; begin
@@ -341,5 +341,5 @@ describe('with every check of ours replaced by a check that allows all', () => {
     // The keyword search takes the tenant of the transaction itself: without policies, too.
     const own = ['tool', 'words'];
     expect(found).toEqual(Object.fromEntries(paths.map((path) => [path, own.includes(path) ? 0 : others])));
-  }, 120_000);
+  });
 });

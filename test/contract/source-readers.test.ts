@@ -12,7 +12,7 @@ let world: ReadersWorld;
 beforeAll(async () => {
   world = await openReadersWorld();
   await world.sync();
-}, 120_000);
+});
 afterAll(() => world.stop());
 
 const all = Array.from({ length: 40 }, (_, n) => String(n));

@@ -247,7 +247,7 @@ describe('a tool server that is authorized by each person', () => {
     ]);
     await connect(jan.apiKey, { account: 'jan' });
     expect(await ask('whoami', jan.apiKey)).toMatchObject({ output: 'jan' });
-  }, 90_000);
+  });
 
   it('leaves codes, verifiers and tokens nowhere but sealed in their columns', async () => {
     const kim = await editor();

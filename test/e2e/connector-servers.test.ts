@@ -35,7 +35,7 @@ beforeAll(async () => {
     origins: [tides.origin, authorization.issuer, team.origin, bound.origin, relay.origin],
   });
   collection = (await send('POST', 'collections', { name: 'Harbours' })).body.data.id as string;
-}, 90_000);
+});
 afterAll(async () => {
   await tools?.stop();
   await Promise.all([
@@ -127,7 +127,7 @@ describe('a connector of a connected tool server', () => {
     await expect.poll(() => found('midnight'), { timeout: 30_000, interval: 100 }).toContain('midnight');
     expect(performance.now() - changedAt).toBeLessThan(20_000);
     expect((await runs(connector))[0]).toMatchObject({ metadata: { trigger: 'webhook' } });
-  }, 90_000);
+  });
 
   it('stops with a server that is disabled, and goes on when a person has resumed it', async () => {
     const disable = () => send('PATCH', `mcp-servers/${idOf(server)}`, { enabled: false });
@@ -149,14 +149,14 @@ describe('a connector of a connected tool server', () => {
       .toMatchObject({
         status: 'completed',
       });
-  }, 60_000);
+  });
 
   it('keeps the server from being removed until it is deleted itself', async () => {
     const remove = () => send('DELETE', `mcp-servers/${idOf(server)}`);
     expect(await remove()).toMatchObject({ status: 409, body: { error: { code: 'mcp_server_in_use' } } });
     expect((await send('DELETE', connector)).status).toBe(202);
     await expect.poll(async () => (await remove()).status, { timeout: 30_000 }).toBe(200);
-  }, 60_000);
+  });
 });
 
 describe('a connector of a tool server with an account of the space', () => {
@@ -189,14 +189,14 @@ describe('a connector of a tool server with an account of the space', () => {
     await connect('ada');
     await runsAre(connector, ['initial completed', 'initial failed'], beside);
     expect(await found('lighthouse')).toContain('For ada.');
-  }, 60_000);
+  });
 
   it('has the token refreshed that the server refuses', async () => {
     team.resources.set('rota.md', 'The keeper of the lighthouse is Finch.');
     authorization.forgetAccessTokens();
     expect(await sync(connector)).toMatchObject({ status: 'completed' });
     expect(await found('lighthouse')).toContain('Finch');
-  }, 60_000);
+  });
 
   it('proves the possession of the key that its token is bound to, also of a refreshed one', async () => {
     const vault = await tools.register('vault', bound.url, { connection_mode: 'shared' });
@@ -206,7 +206,7 @@ describe('a connector of a tool server with an account of the space', () => {
     expect(await found('boathouse')).toContain('For bea.');
     authorization.forgetAccessTokens();
     expect(await sync(reader)).toMatchObject({ status: 'completed' });
-  }, 60_000);
+  });
 
   it('ends in words where the server is given to the accounts of people', async () => {
     const run = await sync(connector, () =>
@@ -215,7 +215,7 @@ describe('a connector of a tool server with an account of the space', () => {
     expect(run.status).toBe('failed');
     expect(run.error_message).toMatch(/^auth_failed: .*with the account of each person/);
     expect(await readOf(connector)).toMatchObject({ status: 'auth_required' });
-  }, 60_000);
+  });
 });
 
 it('a notification of the reference server begins a run of the connector that reads it', async () => {
@@ -248,4 +248,4 @@ it('a notification of the reference server begins a run of the connector that re
   await runsAre(connector, ['webhook completed', 'webhook completed', 'initial completed'], {
     timeout: 20_000,
   });
-}, 90_000);
+});

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await folder.put('beacons/blue.md', 'The beacon is blue.');
   stack = await startStack({ database, env: { CONNECTOR_ROOTS: `files=${folder.folder}` } });
   world = await createWorld(database.unitOfWork);
-}, 60_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await folder?.close();
@@ -93,7 +93,7 @@ describe('a connector over its whole life', () => {
     expect((await send('DELETE', path)).status).toBe(202);
     await gone(path);
     expect(await filenames(collection)).toEqual([]);
-  }, 60_000);
+  });
 
   it('has documents that wait for their vectors, without a warning of the worker at each attempt', async () => {
     const { path } = await connected();
@@ -108,7 +108,7 @@ describe('a connector over its whole life', () => {
     expect(logs.join('')).not.toContain('Activity failed');
     expect((await send('DELETE', path)).status).toBe(202);
     await gone(path);
-  }, 60_000);
+  });
 
   it('is synchronised from the terminal, which shows the progress, and leaves its documents on request', async () => {
     const { collection, connector, path } = await connected('beacons');
@@ -141,5 +141,5 @@ describe('a connector over its whole life', () => {
     expect(deleted.stdout).toMatch(/^status: +deleting$/m);
     await gone(path);
     expect(await filenames(collection)).toEqual(kept);
-  }, 90_000);
+  });
 });

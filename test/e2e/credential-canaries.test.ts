@@ -69,7 +69,7 @@ beforeAll(async () => {
     origins: [box.origin, echo.origin, traces.origin],
     env: { LOG_LEVEL: 'trace' },
   });
-}, 60_000);
+});
 afterAll(async () => {
   await tools?.stop();
   await Promise.all([box, echo, traces].map((each) => each?.stop()));
@@ -187,7 +187,7 @@ it('stored values are used where they are for', async () => {
     'key of a model that refuses',
     'password of a tool server',
   ]);
-}, 120_000);
+});
 
 it('stored values that are refused are not said back', async () => {
   const base = { name: 'x', kind: 'bearer', origin: box.origin };
@@ -233,4 +233,4 @@ it('stored values stand in no log, answer, event, history, trace or table', asyn
   );
   expect(rows).toHaveLength(7);
   expect(rows.every(({ sealed, used }) => used && sealed.startsWith('v1|'))).toBe(true);
-}, 60_000);
+});

@@ -19,7 +19,7 @@ beforeAll(async () => {
   admin = await connect(database.adminUrl);
   world = await createWorld(database.unitOfWork);
   stack = await startStack({ database });
-}, 60_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await admin?.end();

@@ -86,4 +86,4 @@ it('the requester is notified exactly once of a failure and of a completion with
     );
     expect(state).toBe(id === events.rows[2]!.id ? 'never started' : 'COMPLETED');
   }
-}, 60_000);
+});

@@ -150,5 +150,5 @@ describe('retention', () => {
     );
     expect(new Set(usage.rows.map((row: { response_id: string }) => row.response_id)).size).toBe(2);
     await admin.end();
-  }, 90_000);
+  });
 });

@@ -91,7 +91,7 @@ describe('two gateways', () => {
       slowest.push(performance.now() - since);
     }
     expect(slowest).toHaveLength(30);
-  }, 120_000);
+  });
 
   it('write no usable credential into their logs', async () => {
     const signedIn = await signIn(first, server, provider.slug, 'grace');

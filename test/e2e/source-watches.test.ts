@@ -17,7 +17,7 @@ beforeAll(async () => {
   await server.put('tides.md', 'High water is at noon.');
   stack = await startStack({ database, env: { EGRESS_ALLOW: server.origin } });
   world = await createWorld(database.unitOfWork);
-}, 60_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await server?.close();
@@ -73,12 +73,12 @@ describe('a connector of a tool server that reports changes, without a schedule'
     await expect.poll(() => found('midnight'), { timeout: 30_000, interval: 100 }).toContain('midnight');
     expect(performance.now() - changedAt).toBeLessThan(20_000);
     expect((await runs())[0]).toMatchObject({ metadata: { trigger: 'webhook', mode: 'incremental' } });
-  }, 90_000);
+  });
 
   it('finds what changed while a killed worker watched nothing', async () => {
     await stack.workers[0]!.kill();
     await server.put('beacons.md', 'The beacon is blue.');
     await stack.start('worker');
     await expect.poll(() => found('beacon'), { timeout: 90_000, interval: 500 }).toContain('blue');
-  }, 120_000);
+  });
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
   gateway = await openGateway(actors.world);
   await gateway.app.listen({ host: '127.0.0.1', port: 0 });
   origin = `http://127.0.0.1:${(gateway.app.server.address() as AddressInfo).port}`;
-}, 60_000);
+});
 afterAll(async () => {
   await gateway?.close();
   await actors?.stop();

@@ -34,7 +34,7 @@ beforeAll(async () => {
       CONNECTOR_ROOTS: `files=${folder.folder}`,
     },
   });
-}, 180_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await models?.stop();

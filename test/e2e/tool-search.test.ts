@@ -59,4 +59,4 @@ it('a tool found by a search is called once when the worker dies between the sea
   expect(record.platform.governance_applied.tools_offered).not.toContain(`mcp__rooms__${wanted}`);
   const offered = tools.models.requests.at(-1)!.body!.tools!.map((tool) => tool.function.name);
   expect(offered).toContain(`mcp__rooms__${wanted}`);
-}, 120_000);
+});

@@ -231,7 +231,7 @@ describe('a traced response', () => {
     for (const { spans } of sent) {
       expect(spans).toEqual(sent[0]!.spans);
     }
-  }, 120_000);
+  });
 
   it('is abandoned when its keys are refused, which the space’s administrators can see', async () => {
     here.answer = 401;

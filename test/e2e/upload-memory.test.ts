@@ -21,7 +21,7 @@ beforeAll(async () => {
   client = await joinSpace(world);
   const made = await post('', { body: '{"name":"C"}', headers: { 'content-type': 'application/json' } });
   collection = ((await made.json()) as { data: { id: string } }).data.id;
-}, 120_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await world?.stop();

@@ -47,7 +47,7 @@ describe('the first run of a fresh clone', () => {
     process.stderr.write(
       `The sign-in journey runs in ${browser ?? 'a client of cookies and forms: there is no browser here'}.\n`,
     );
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all(visitors.map((visitor) => visitor.close()));
     await started?.stop();
@@ -73,7 +73,7 @@ describe('the first run of a fresh clone', () => {
     expect(textOf(streamed)).toMatch(/worker/);
     expect(await readBack(started.curlLines[1]!)).toEqual(streamed);
     for (const url of pagesOf(started.screen)) expect(await statusOf(url), url).toBe(200);
-  }, 60_000);
+  });
 
   it('reads the demo’s documents by a connector, whose first run is on record with every document', async () => {
     const demo = demoOf(started.screen);
@@ -93,7 +93,7 @@ describe('the first run of a fresh clone', () => {
     const client = visitor(new CookieClient());
     const arrived = await arrive(client, linkOf(started.screen), first);
     await useSession(client, arrived);
-  }, 60_000);
+  });
 
   it('makes the link’s second user a separate principal, who sees nothing of the first', async () => {
     const client = visitor(new CookieClient());
@@ -103,7 +103,7 @@ describe('the first run of a fresh clone', () => {
       '403 collections.read',
     );
     await useSession(client, arrived);
-  }, 60_000);
+  });
 
   it('lets the second user into the space by an invite of the first, with the role’s permissions and no more', async () => {
     const link = linkOf(started.screen);
@@ -139,7 +139,7 @@ describe('the first run of a fresh clone', () => {
       '403 invites.create',
       '403 spaces.update',
     ]);
-  }, 60_000);
+  });
 
   it('shows nothing at the link to another browser with the same address', async () => {
     const victim = visitor(new CookieClient());
@@ -147,7 +147,7 @@ describe('the first run of a fresh clone', () => {
     const thief = visitor(new CookieClient());
     await thief.open(victim.url());
     expect(await thief.textOf('h1')).toBe('Not signed in');
-  }, 60_000);
+  });
 
   it.skipIf(browser === undefined)(
     'signs in a headless browser that follows the link',
@@ -225,7 +225,7 @@ describe('the first run of a fresh clone', () => {
     await useSession(client, await arrive(client, before, first));
     expect((await started.stop('signal to npm')).tookMs).toBeLessThan(stopMs * slack());
     expect(started.output()).toMatch(/^start +\| postgres stopped$/m);
-  }, 150_000);
+  });
 
   it.skipIf(weights === null)(
     'starts afresh without the embedding model, answers by keyword, and by meaning once the model can be had',

@@ -14,7 +14,7 @@ let stack: Stack;
 beforeAll(async () => {
   database = await createTestDatabase();
   stack = await startStack({ database, workers: 2, env: { SWEEP_INTERVAL_SECONDS: '2' } });
-}, 180_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await database?.drop();

@@ -34,7 +34,7 @@ beforeAll(async () => {
     startTemporal({ binary: path }),
     newPlace(),
   ]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all([postgres.stop(), temporal.stop()]);

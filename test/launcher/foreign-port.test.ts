@@ -14,7 +14,7 @@ let running: RunningPostgres;
 
 beforeAll(async () => {
   running = await startPostgres({ dataDir: other });
-}, 60_000);
+});
 afterAll(async () => {
   await running?.stop();
   for (const folder of [other, own]) rmSync(folder, { recursive: true, force: true });

@@ -71,7 +71,7 @@ describe('Temporal’s view of a workflow', () => {
     expect(await reader.historyOf(long, { runId: newId(), afterEvent: 0 })).toBeNull();
     const theirs = await client.workflow.getHandle(workflowId).describe();
     expect(await reader.historyOf(long, { runId: theirs.runId, afterEvent: 0 })).toBeNull();
-  }, 60_000);
+  });
 
   it('is nothing for an id that it does not know', async () => {
     const reader = createWorkflowReader(client);
@@ -84,5 +84,5 @@ describe('Temporal’s view of a workflow', () => {
     const answer = createWorkflowReader(away).describe(workflowId);
     await expect(answer).rejects.toMatchObject({ code: 'engine_unavailable', detail: { retryAfter: 1 } });
     await away.connection.close();
-  }, 15_000);
+  });
 });

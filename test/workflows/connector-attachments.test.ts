@@ -11,7 +11,7 @@ describe.skipIf(!hasDovecot())('attachments of a mailbox in a collection', () =>
   beforeAll(async () => {
     actors = await ConnectorActors.open();
     server = await startImapServer();
-  }, 60_000);
+  });
   afterAll(async () => {
     await server.close();
     await actors.stop();
@@ -59,7 +59,7 @@ describe.skipIf(!hasDovecot())('attachments of a mailbox in a collection', () =>
       [space.fixture.tenantId],
     );
     expect(rows).toEqual([{ n: 2 }]);
-  }, 120_000);
+  });
 
   it('appear with the next run of a connector that has read messages with their attachments before', async () => {
     const { space, sync } = await actors.connectTo(server);
@@ -77,5 +77,5 @@ describe.skipIf(!hasDovecot())('attachments of a mailbox in a collection', () =>
     }
     expect(await sync()).toMatchObject({ status: 'completed', added: 1, updated: 1, deleted: 0 });
     expect(await space.find('knot')).toEqual(['knot']);
-  }, 120_000);
+  });
 });

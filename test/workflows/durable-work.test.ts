@@ -15,7 +15,7 @@ let actors: ConnectorActors;
 
 beforeAll(async () => {
   actors = await ConnectorActors.open();
-}, 60_000);
+});
 afterAll(() => actors.stop());
 
 const events = async ({ space }: ActedConnector) => {
@@ -125,7 +125,7 @@ describe('durable work', () => {
       request === 'fetch' ? new Promise((resolve) => setTimeout(resolve, 13_000)) : undefined;
     expect(await connector.sync()).toMatchObject({ status: 'completed', added: 1 });
     expect(connector.source.take('fetch')).toEqual(['fetch slow']);
-  }, 60_000);
+  });
 
   it('6, 7: an actor continues as a new run after each run, so its history stays short', async () => {
     const connector = await actors.connect(many(2));
@@ -177,7 +177,7 @@ describe('durable work', () => {
     const answers = [refuse('source_unreachable'), refuse('rate_limited', 1_500)];
     connector.source.before = () => answers.shift()?.();
     expect(await connector.sync()).toMatchObject({ status: 'completed', attempts: 2, rateLimitedMs: 1_500 });
-  }, 60_000);
+  });
 
   it.each([
     ['the same cursor', () => 'again'],
@@ -221,7 +221,7 @@ describe('durable work', () => {
     await connector.restart();
     expect(await connector.end(id)).toMatchObject({ status: 'completed', added: 6, recordsFetched: 6 });
     expect(await connector.space.runs()).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('12: a change of the configuration is a message, and a healthy run goes on', async () => {
     const connector = await actors.connect(many(6));

@@ -5,7 +5,7 @@ import { ConnectorActors } from '#test/support/sources/connector-actors.ts';
 let actors: ConnectorActors;
 beforeAll(async () => {
   actors = await ConnectorActors.open();
-}, 60_000);
+});
 afterAll(() => actors.stop());
 
 it('a cancel that comes before its run has begun does not hold up the next run', async () => {
@@ -18,4 +18,4 @@ it('a cancel that comes before its run has begun does not hold up the next run',
   await handle.signal('cancelRun', id);
   expect(await sync({}, 60_000)).toMatchObject({ status: 'completed' });
   expect(await end(id)).toMatchObject({ status: 'cancelled' });
-}, 120_000);
+});

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const { discoverTools } = createActivities({ unitOfWork, toolServers } as unknown as ActivityDependencies);
   const exportTrace = () => Promise.resolve(answers.shift()?.());
   worker = await startWorkflowWorker({ discoverTools, exportTrace });
-}, 60_000);
+});
 afterAll(async () => {
   await worker?.stop();
   await refusing?.stop();

@@ -81,4 +81,4 @@ it('a vendor that does not answer holds a few slots of a queue, and documents of
   expect(silent.open()).toBe(3);
   // Documents that found no place are ready, and left to the workflow of their space.
   await Promise.all(waiting.handles.map((handle) => handle.terminate().catch(() => undefined)));
-}, 60_000);
+});

@@ -36,4 +36,4 @@ it('a long run goes on in further executions, each with a short history', async 
   } finally {
     await worker.stop();
   }
-}, 120_000);
+});

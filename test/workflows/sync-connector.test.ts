@@ -7,7 +7,7 @@ let actors: ConnectorActors;
 
 beforeAll(async () => {
   actors = await ConnectorActors.open();
-}, 60_000);
+});
 afterAll(() => actors.stop());
 
 const letters = (count: number) =>

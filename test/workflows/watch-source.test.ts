@@ -10,7 +10,7 @@ const limits = { checkMs: 200, debounceMs: 50, pace: { change: within(20), gap: 
 
 beforeAll(async () => {
   actors = await ConnectorActors.open({ watch: limits });
-}, 60_000);
+});
 afterAll(() => actors.stop());
 
 const soon = { timeout: 30_000, interval: 50 };
@@ -151,7 +151,7 @@ describe('the actor of a connector whose tenant has all watches that it may have
   let crowded: ConnectorActors;
   beforeAll(async () => {
     crowded = await ConnectorActors.open({ watch: { ...limits, perTenant: 0 } });
-  }, 60_000);
+  });
   afterAll(() => crowded.stop());
 
   it('tries again after longer pauses', async () => {

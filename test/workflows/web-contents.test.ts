@@ -9,7 +9,7 @@ let server: WebServer;
 beforeAll(async () => {
   actors = await ConnectorActors.open();
   server = await startWebServer({ mode: 'crawl' });
-}, 60_000);
+});
 afterAll(async () => {
   await server?.close();
   await actors?.stop();

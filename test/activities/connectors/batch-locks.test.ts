@@ -5,7 +5,7 @@ import { openMemorySteps } from '#test/support/sources/run-steps.ts';
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 /** Each insert of passages takes so long: longer than a person's request waits for a lock. */

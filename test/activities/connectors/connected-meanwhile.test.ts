@@ -11,7 +11,7 @@ import { MemorySource, memoryProvider } from '#test/support/sources/memory-sourc
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 /** A connector of a tool server of the space, without an account. */

@@ -6,7 +6,7 @@ import { openMemorySteps } from '#test/support/sources/run-steps.ts';
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 /**

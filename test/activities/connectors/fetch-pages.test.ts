@@ -16,7 +16,7 @@ import { noOtherWork } from '#test/support/no-other-work.ts';
 let shared: KnowledgeWorld;
 beforeAll(async () => {
   shared = await openWorld();
-}, 60_000);
+});
 afterAll(() => shared.stop());
 
 const extractor = createTextExtractor();

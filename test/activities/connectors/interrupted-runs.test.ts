@@ -12,7 +12,7 @@ let world: KnowledgeWorld;
 let server: GitServer;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 beforeEach(async () => {
   server = await startGitServer();

@@ -10,7 +10,7 @@ import { openMemorySteps, openSteps } from '#test/support/sources/run-steps.ts';
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const readersIn = async ({ collectionId }: ConnectorSpace) =>

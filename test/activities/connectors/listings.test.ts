@@ -11,7 +11,7 @@ let other: MemorySource;
 let run: RunInSteps;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 beforeEach(async () => {
   [source, other] = [new MemorySource(), new MemorySource()];

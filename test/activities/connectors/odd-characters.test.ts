@@ -14,7 +14,7 @@ import { openMemorySteps, openSteps } from '#test/support/sources/run-steps.ts';
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const lines = (...all: string[]) => all.join('\r\n');

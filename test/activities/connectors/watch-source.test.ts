@@ -13,7 +13,7 @@ import { MemorySource, memoryProvider } from '#test/support/sources/memory-sourc
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const quick: WatchLimits = {

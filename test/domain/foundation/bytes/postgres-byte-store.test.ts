@@ -10,7 +10,7 @@ let world: KnowledgeWorld;
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(async () => world.stop());
 
 async function openStore() {

@@ -106,4 +106,4 @@ it('a dump that is restored into a new server is written to and sealed on once i
     events: before + 10,
   });
   expect(await sealEvents({ purge, secrets })).toMatchObject({ sealed: 0, failed: 0 });
-}, 120_000);
+});

@@ -42,4 +42,4 @@ it('queries PostgreSQL only while no other call is answered, and reports its sil
     await hot.close();
     await relay.close();
   }
-}, 60_000);
+});

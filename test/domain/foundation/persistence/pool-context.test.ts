@@ -148,7 +148,7 @@ it('each of 2,000 transactions on 3 connections sees its own tenant’s rows onl
   );
   await admin.end();
   expect(new Map(rows.map(({ tenant_id, n }) => [tenant_id, n]))).toEqual(written);
-}, 180_000);
+});
 
 /** Every error except the expected one of this ending. */
 function isWrong(ending: string, error: unknown): boolean {

@@ -240,5 +240,5 @@ describe('the rule on the database', () => {
       ),
       { numRuns: 150 },
     );
-  }, 120_000);
+  });
 });

@@ -17,7 +17,7 @@ let world: KnowledgeWorld;
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(async () => world.stop());
 
 const addCollection = async (space: SpaceFixture, name = 'Harbours') =>

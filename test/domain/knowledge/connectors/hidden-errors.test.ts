@@ -10,7 +10,7 @@ import { openMemorySteps } from '#test/support/sources/run-steps.ts';
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 /** A connector of a collection that enforces readers, with a run that has ended with an error of a document. */

@@ -13,7 +13,7 @@ const embedders = wordEmbedders();
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const signal = new AbortController().signal;

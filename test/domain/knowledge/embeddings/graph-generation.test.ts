@@ -46,7 +46,7 @@ beforeAll(async () => {
   // As of spaces that have graphs.
   await world.admin.query('update collections set chunk_count = 400000');
   await world.admin.query('update embedding_generations set partitioned_at = now()');
-}, 120_000);
+});
 afterAll(async () => {
   await world?.stop();
   if (!('missing' in started)) await started.stop();
@@ -164,7 +164,7 @@ describe('a graph of the vectors of a large space', () => {
     expect(await minutesOff()).toBe(10);
     await tryAgain();
     expect(await isListed()).toBe(true);
-  }, 60_000);
+  });
 
   it('is put off by a day where the table takes too long to read', async () => {
     const { rows } = await world.admin.query<{ text: string }>(
@@ -180,7 +180,7 @@ describe('a graph of the vectors of a large space', () => {
     expect(await minutesOff()).toBe(1_440);
     expect((await target()).generation.graph).toBe(0);
     await tryAgain();
-  }, 60_000);
+  });
 
   it('is built in slices that may be interrupted, while searches find what they found', async () => {
     const interrupted = new AbortController();
@@ -235,7 +235,7 @@ describe('a graph of the vectors of a large space', () => {
     expect(await outside()).toBe(0);
     expect((await target()).generation.graphedAt).toBeInstanceOf(Date);
     expect(await isListed()).toBe(false);
-  }, 120_000);
+  });
 
   it('is what searches take their candidates from', async () => {
     const before = (await graphs())[0]!.idx_scan;
@@ -243,7 +243,7 @@ describe('a graph of the vectors of a large space', () => {
     await expect
       .poll(async () => Number((await graphs())[0]!.idx_scan) - Number(before), { timeout: 20_000 })
       .toBeGreaterThanOrEqual(questions.length);
-  }, 60_000);
+  });
 
   it('takes the vectors of new documents, and shows none of a deleted one', async () => {
     const text = `${textOf(3)} quite new`;
@@ -252,7 +252,7 @@ describe('a graph of the vectors of a large space', () => {
     expect((await nearest(text))[0]).toMatchObject({ documentId });
     await world.admin.query('delete from documents where id = $1', [documentId]);
     expect((await nearest(text)).map((hit) => hit.documentId)).not.toContain(documentId);
-  }, 60_000);
+  });
 
   it('is left for all vectors where it has too few of the searched collections, and with a filter', async () => {
     const content = Array.from({ length: 12 }, (_, n) => `# ${n}\n\nremote${n} ${n}`).join('\n');
@@ -287,7 +287,7 @@ describe('a graph of the vectors of a large space', () => {
     };
     const hits = await nearest(questions[0]!, filtered);
     expect(hits.map((hit) => hit.documentId)).toEqual(Array.from({ length: 10 }, () => document.id));
-  }, 60_000);
+  });
 
   it('shows another tenant nothing, also where both have one', async () => {
     await build(() => false, neighbour);
@@ -313,7 +313,7 @@ describe('a graph of the vectors of a large space', () => {
       );
     expect(await inGraph(space)).toHaveLength(50);
     expect(await inGraph(neighbour)).toEqual([]);
-  }, 60_000);
+  });
 
   it('goes with the extension, and comes back with it under another number', async () => {
     await world.admin.query('drop extension vector cascade');
@@ -329,7 +329,7 @@ describe('a graph of the vectors of a large space', () => {
     expect((await target()).generation).toMatchObject({ graph: 2, graphedAt: expect.any(Date) });
     expect(await outside()).toBe(0);
     expect(await recall()).toBeGreaterThan(0.95);
-  }, 120_000);
+  });
 
   it('is in a dump, and is read where that is restored', async (context) => {
     const dumped = await pgDump(world.database.adminUrl);
@@ -352,7 +352,7 @@ describe('a graph of the vectors of a large space', () => {
       await restored.end();
       await dropDatabase(world.database.adminUrl, name);
     }
-  }, 60_000);
+  });
 
   it('is dropped with its generation, at the first moment when no reader is in its way', async () => {
     await build(() => false, neighbour);
@@ -386,5 +386,5 @@ describe('a graph of the vectors of a large space', () => {
     } finally {
       await purge.close();
     }
-  }, 60_000);
+  });
 });

@@ -14,7 +14,7 @@ const embedders = wordEmbedders();
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterEach(() => {
   embedders.before = () => {};
 });

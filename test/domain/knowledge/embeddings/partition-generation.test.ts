@@ -25,7 +25,7 @@ beforeAll(async () => {
   await space.add(Array.from({ length: passages }, (_, n) => `# ${n}\n\n${textOf(n)}\n`).join('\n'));
   // As of a space that is divided into lists.
   await world.admin.query('update collections set chunk_count = 400000 where id = $1', [space.collectionId]);
-}, 120_000);
+});
 afterAll(async () => world.stop());
 
 const target = async (): Promise<LiveGeneration> => {
@@ -105,7 +105,7 @@ describe('lists of the vectors of a large space', () => {
     expect(await listed()).toBe(false);
     expect((await target()).generation.listCount).toBe(listCount);
     expect(await recall()).toBeGreaterThan(0.95);
-  }, 120_000);
+  });
 
   it('take the vectors of new documents, also of texts that have one', async () => {
     await space.add(`${textOf(3)} quite new`);

@@ -8,7 +8,7 @@ import { wordEmbedders } from '#test/support/word-embedders.ts';
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 it('a passage takes the vector of a document that has its text, though another document had it before', async () => {

@@ -26,7 +26,7 @@ let purge: Purge;
 beforeAll(async () => {
   world = await openWorld();
   purge = new Purge(world.database);
-}, 60_000);
+});
 afterAll(async () => {
   await purge?.close();
   await world?.stop();

@@ -23,7 +23,7 @@ const extractor = createTextExtractor();
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 beforeEach(() => {
   embedders.passages.length = 0;
 });

@@ -10,7 +10,7 @@ import { wordEmbedders } from '#test/support/word-embedders.ts';
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 /** A space with an embedded document and a pending one. */

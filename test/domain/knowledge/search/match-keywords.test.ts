@@ -12,7 +12,7 @@ let world: KnowledgeWorld;
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(async () => world.stop());
 
 async function collect(texts: readonly string[], known?: SpaceFixture, into = world) {

@@ -18,7 +18,7 @@ const embedders = wordEmbedders();
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(async () => world.stop());
 
 const collect = async (space: SpaceFixture) =>
@@ -170,7 +170,7 @@ describe('a search by meaning', () => {
         'one beacon among quite different words',
       ]);
     }
-  }, 60_000);
+  });
 
   it('fills the answer behind copies of the best passage', async () => {
     const space = await world.addSpace();

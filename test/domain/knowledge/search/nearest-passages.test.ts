@@ -8,7 +8,7 @@ import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(async () => world.stop());
 
 const dims = 60;
@@ -72,7 +72,7 @@ it('finds a near passage behind more passages with fewer different signs than it
   const near = withFlipped((index) => index >= heavy && index < heavy + 12);
   const vectors = [...Array.from({ length: 1_600 }, () => far), near];
   expect((await nearest(vectors))[0]).toBe(vectors.length - 1);
-}, 60_000);
+});
 
 it('finds the same of equally many different signs, in whichever order they are stored', async () => {
   const light = dims - heavy;
@@ -84,4 +84,4 @@ it('finds the same of equally many different signs, in whichever order they are 
   });
   const places = [...vectors.keys()];
   expect(await nearest(vectors, places)).toEqual(await nearest(vectors, places.toReversed()));
-}, 60_000);
+});

@@ -26,7 +26,7 @@ beforeAll(async () => {
   world = await openWorld();
   server = await startRerankServer();
   server.judge = ordinary;
-}, 60_000);
+});
 afterEach(() => {
   server.requests.length = 0;
   server.scripts.length = 0;

@@ -21,7 +21,7 @@ let world: KnowledgeWorld;
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(async () => world.stop());
 
 const guide = `# Harbour guide

@@ -20,7 +20,7 @@ beforeAll(async () => {
     await space.add(`# A\n\n${copied}\n\n# B\n\nBeacon number ${n} is old.\n`);
     spaces.push(space);
   }
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 type Step = (space: number) => Promise<void>;

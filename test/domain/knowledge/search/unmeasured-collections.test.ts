@@ -8,7 +8,7 @@ let world: KnowledgeWorld;
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(async () => world.stop());
 
 /** Collections whose words nobody has counted: each has one passage with "zebra", and "harbour" in all of them. */

@@ -8,7 +8,7 @@ let world: KnowledgeWorld;
 
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(async () => world.stop());
 
 it('documents are locked in the order of their ids before they are deleted', async () => {

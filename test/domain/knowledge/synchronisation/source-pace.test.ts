@@ -16,7 +16,7 @@ beforeAll(async () => {
   world = await openWorld();
   second = createOrm({ url: world.url, statementTimeoutMs: 10_000 });
   workers = [world.unitOfWork, new UnitOfWork(second)];
-}, 60_000);
+});
 afterAll(async () => {
   await second?.close(true);
   await world?.stop();

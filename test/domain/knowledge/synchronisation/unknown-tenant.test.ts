@@ -22,7 +22,7 @@ beforeAll(async () => {
   await world.admin.query('analyze');
   later = await fill('later', 1);
   await multiply(later, 20_000);
-}, 120_000);
+});
 afterAll(() => world.stop());
 
 type Filled = Awaited<ReturnType<typeof fill>>;

@@ -108,7 +108,7 @@ describe('the erasure of a tenant with rows in every table', () => {
     expect(ids.filter((id) => dumped.text.includes(id))).toEqual([]);
     for (const form of formsOf(gone.tenantId)) expect(dumped.text.includes(form)).toBe(false);
     for (const form of formsOf(kept.tenantId)) expect(dumped.text.includes(form)).toBe(true);
-  }, 120_000);
+  });
 
   it('goes on where a kill stopped it, with its cursor or without', async () => {
     const gone = await filled(40);

@@ -18,7 +18,7 @@ beforeAll(async () => {
   world = await openWorld();
   database = new Database({ url: world.url, statementTimeoutMs: 30_000 });
   deps = { database, unitOfWork: world.unitOfWork } as SweepDependencies;
-}, 60_000);
+});
 afterAll(async () => {
   await database?.close();
   await world?.stop();

@@ -13,7 +13,7 @@ let purgeOrm: MikroORM;
 beforeAll(async () => {
   world = await openWorld();
   purgeOrm = createOrm({ url: world.database.purgeUrl, statementTimeoutMs: 10_000 });
-}, 60_000);
+});
 afterAll(async () => {
   await purgeOrm?.close(true);
   await world?.stop();

@@ -10,7 +10,7 @@ import { sweepOnce } from '#test/support/sweeps.ts';
 let world: KnowledgeWorld;
 beforeAll(async () => {
   world = await openWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 /** Seconds until the sweep wakes the connector's actor; null: it does not. */

@@ -15,7 +15,7 @@ let postgres: RunningPostgres;
 beforeAll(async () => {
   postgres = await startPostgres({ dataDir: folder });
   await createDatabase(postgres.adminUrl, { name: 'second' });
-}, 60_000);
+});
 afterAll(async () => {
   await postgres?.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -47,14 +47,14 @@ it('a migration of a second database leaves the logins of the first their passwo
   const admin = await connect(databaseUrl(postgres.adminUrl, 'second'));
   expect((await admin.query(`select to_regnamespace('app') as app`)).rows).toEqual([{ app: null }]);
   await admin.end();
-}, 60_000);
+});
 
 it('two databases of a server share the logins with one password, and it is changed when asked for', async () => {
   await migrate(place('second', first));
   expect(await logsIn(first)).toBe(true);
   await migrate({ ...place('second', second), CHANGE_LOGIN_PASSWORDS: true });
   expect(await logsIn(second)).toBe(true);
-}, 60_000);
+});
 
 it('migrations of two databases wait for each other', async () => {
   const holder = await connect(databaseUrl(postgres.adminUrl, 'postgres'));
@@ -74,4 +74,4 @@ it('migrations of two databases wait for each other', async () => {
   await holder.query('select pg_advisory_unlock(7205759)');
   await migration;
   await holder.end();
-}, 60_000);
+});
