@@ -10,6 +10,7 @@ import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { createDatabase, dropDatabase } from './database-admin.ts';
 import { databaseUrl, withRole } from './database-urls.ts';
 import type { ProvidedPostgres } from './provided.ts';
+import { release } from './release.ts';
 
 export interface TestDatabase {
   name: string;
@@ -45,7 +46,7 @@ export async function createTestDatabase(
   const database = new Database({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   const orm = createOrm({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   const dispatches: Dispatch[] = [];
-  return {
+  const created: TestDatabase = {
     name,
     adminUrl,
     url,
@@ -58,8 +59,10 @@ export async function createTestDatabase(
     async drop() {
       await Promise.all([database.close(), orm.close(true)]);
       await dropDatabase(server.adminUrl, name);
+      release(created);
     },
   };
+  return created;
 }
 
 /** A dispatcher that records rows instead of sending them, and treats each as acknowledged by Temporal. */

@@ -22,6 +22,7 @@ import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import type { TurnResult } from '#domain/responses/record/turn-result.ts';
 import { startThread } from '#domain/conversations/messages/start-thread.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { release } from './release.ts';
 import type { Json } from './stream-events.ts';
 import { createWorld, scriptedModel, secrets, type World } from './world.ts';
 
@@ -102,6 +103,7 @@ export async function openEngine(model: Partial<NewModel> = {}): Promise<Engine>
     stop: async () => {
       await admin.end();
       await database.drop();
+      release(engine);
     },
   };
   return engine;

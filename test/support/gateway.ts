@@ -10,6 +10,7 @@ import { withStandIn } from './authorization-stand-in.ts';
 import { saveIn } from './database.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
 import { type MemorySource, memoryProvider } from './sources/memory-source.ts';
+import { release } from './release.ts';
 import { raisedLimits } from './raised-limits.ts';
 import { masterKey } from './stack.ts';
 
@@ -132,7 +133,7 @@ export async function openGateway(
   gateway.hub.start();
   const app = await buildApp({ ...gateway, workflows, embedders });
   const description = (served ??= await describe(app));
-  return {
+  const opened: TestGateway = {
     app,
     gateway,
     description,
@@ -148,8 +149,10 @@ export async function openGateway(
     close: async () => {
       await app.close();
       await gateway.close();
+      release(opened, gateway);
     },
   };
+  return opened;
 }
 
 /** Every gateway of a process serves the same one; writing it and compiling its schemas is most of a gateway's cost. */

@@ -10,6 +10,7 @@ import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { QuestionAccess } from '#domain/knowledge/search/question-vector.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import type { ProvidedPostgres } from './provided.ts';
+import { release } from './release.ts';
 
 export interface SpaceFixture {
   tenantId: string;
@@ -53,7 +54,7 @@ export async function openWorld({
   const admin = new Client({ connectionString: database.adminUrl });
   await admin.connect();
   const secrets = new Secrets(masterKey);
-  return {
+  const world: KnowledgeWorld = {
     database,
     url: database.url,
     secrets,
@@ -103,6 +104,8 @@ export async function openWorld({
     stop: async () => {
       await admin.end();
       await database.drop();
+      release(world);
     },
   };
+  return world;
 }

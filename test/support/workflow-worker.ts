@@ -2,6 +2,7 @@ import { Connection, WorkflowClient } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { newId } from '#domain/foundation/kernel/ids.ts';
+import { release } from './release.ts';
 import { silenceRuntime } from '../replay/quiet.ts';
 
 /** A worker in this process on a queue of its own, and a client of the same server. */
@@ -28,7 +29,7 @@ export async function startWorkflowWorker(
     ...options,
   });
   const running = worker.run();
-  return {
+  const started: WorkflowWorker = {
     client: new WorkflowClient({ connection, namespace }),
     taskQueue,
     stop: async () => {
@@ -36,6 +37,8 @@ export async function startWorkflowWorker(
       await running;
       await native.close();
       await connection.close();
+      release(started);
     },
   };
+  return started;
 }
