@@ -6,6 +6,8 @@ import { RunningFileReporter } from './test/support/running-file-reporter.ts';
 
 // Every file loads much the same packages: compiled once, also for the processes that tests start.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache');
+// The more memory a process has, the longer each start of a child blocks it.
+process.env['MALLOC_ARENA_MAX'] ??= '2';
 
 /** Files that the other processes run in about the time of one kill suite. */
 const filesBetween = 25;

@@ -2,7 +2,6 @@ import type { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
@@ -13,6 +12,7 @@ import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import { ingest } from '#test/support/ingest.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { wordEmbedders, wordVector } from '#test/support/word-embedders.ts';
+import { extractor } from '#test/support/extractor.ts';
 
 let world: KnowledgeWorld;
 beforeAll(async () => {
@@ -92,7 +92,7 @@ async function change({ tenantId, spaceId }: SpaceFixture): Promise<string> {
 const embed = (space: SpaceFixture, embedders: Embedders, attempt = 1) => {
   const { embedSpace } = createKnowledgeActivities({
     unitOfWork: world.unitOfWork,
-    extractor: createTextExtractor(),
+    extractor,
     embedders,
   });
   return new MockActivityEnvironment({ attempt }).run(embedSpace, space);
@@ -271,7 +271,7 @@ describe('a model that too many calls of the tenant wait for', () => {
     expect(await pauseAt(10)).toBeGreaterThan(60_000);
     const { embedDocument } = createKnowledgeActivities({
       unitOfWork: world.unitOfWork,
-      extractor: createTextExtractor(),
+      extractor,
       embedders,
     });
     const { tenantId } = space;

@@ -18,6 +18,7 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { wordEmbedders, type WordEmbedders } from '#test/support/word-embedders.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { slowPage } from '#test/support/slow-page.ts';
+import { extractor } from '#test/support/extractor.ts';
 
 let world: KnowledgeWorld;
 
@@ -37,11 +38,11 @@ async function upload(content: string, mediaType: DocumentMediaType = 'text/mark
 
 const run = (
   input: { tenantId: string; documentId: string },
-  extractor: DocumentExtractor = createTextExtractor(),
+  reader: DocumentExtractor = extractor,
   heartbeatDetails?: unknown,
 ): Promise<IngestDocumentResult> => {
   const { unitOfWork } = world;
-  const { ingestDocument } = createKnowledgeActivities({ unitOfWork, extractor });
+  const { ingestDocument } = createKnowledgeActivities({ unitOfWork, extractor: reader });
   return new MockActivityEnvironment({ heartbeatDetails }).run(ingestDocument, input);
 };
 
@@ -193,7 +194,7 @@ describe('embedding', () => {
 
   /** All steps of the workflow, in one run of it. */
   async function ingest(input: { tenantId: string; documentId: string }, embedders: WordEmbedders) {
-    const deps = { unitOfWork: world.unitOfWork, extractor: createTextExtractor(), embedders };
+    const deps = { unitOfWork: world.unitOfWork, extractor, embedders };
     const activities = createKnowledgeActivities(deps);
     const step = <T extends object>(activity: (given: typeof input) => Promise<T>): Promise<T> =>
       inRun().run(activity, input);
@@ -246,7 +247,7 @@ describe('embedding', () => {
     input: { tenantId: string; documentId: string },
     embedders: WordEmbedders,
   ): Promise<IngestDocumentResult> => {
-    const deps = { unitOfWork: world.unitOfWork, extractor: createTextExtractor(), embedders };
+    const deps = { unitOfWork: world.unitOfWork, extractor, embedders };
     return inRun().run(createKnowledgeActivities(deps).extractDocument, input);
   };
 
@@ -367,7 +368,7 @@ describe('embedding', () => {
     embedders.before = () => {};
     const { embedSpace } = createKnowledgeActivities({
       unitOfWork: world.unitOfWork,
-      extractor: createTextExtractor(),
+      extractor,
       embedders,
     });
     expect(await new MockActivityEnvironment().run(embedSpace, space)).toEqual({ state: 'idle' });
@@ -442,7 +443,7 @@ describe('embedding', () => {
     await world.act(space, (ctx) => changeSpaceEmbedding(ctx, { modelId: added.id }));
     const { embedSpace } = createKnowledgeActivities({
       unitOfWork: world.unitOfWork,
-      extractor: createTextExtractor(),
+      extractor,
       embedders: wordEmbedders(),
     });
     for (const state of ['more', 'idle']) {

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { joinPages } from '#adapters/knowledge/formats/join-lines.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { sourceOf } from '../support/document-source.ts';
 import { expectLinear } from '../support/growth.ts';
 import { pdfPage } from '../support/pdf-page.ts';
+import { extractor } from '../support/extractor.ts';
 
-const extractor = createTextExtractor();
 async function textOf(mediaType: DocumentMediaType, content: string): Promise<string> {
   const source = sourceOf({ tenantId: 'a', mediaType, content });
   return (await extractor.extract(source, new AbortController().signal)).text.trim();

@@ -3,6 +3,7 @@ import { cellText, readCellStyles } from '#adapters/knowledge/formats/cell-value
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { expectLinear } from '../support/growth.ts';
 import { zipOf } from '../support/zip-writer.ts';
+import { extractor } from '../support/extractor.ts';
 
 const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
@@ -113,7 +114,7 @@ describe('a number is what its cell shows', () => {
 
   it('in a workbook', async () => {
     const source = workbookOf(stylesOf('"NOK" #,##0.00'));
-    const { text } = await createTextExtractor().extract(source, new AbortController().signal);
+    const { text } = await extractor.extract(source, new AbortController().signal);
     expect(text).toContain('Port: Halden; Fee: NOK 1,234.50');
   });
 });

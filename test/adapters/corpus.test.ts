@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import type {
   DocumentFailureCode,
   DocumentMediaType,
 } from '#domain/knowledge/collections/document-status.ts';
 import type { Place } from '#domain/knowledge/ingestion/document-extractor.ts';
+import { extractor } from '../support/extractor.ts';
 
 type Expected =
   | { mediaType: DocumentMediaType; find: (Place & { text: string })[] }
@@ -14,7 +14,6 @@ type Entry = { file: string; origin: string; licence: string; declared: Document
 
 const corpus = new URL('../corpus/', import.meta.url);
 const entries = JSON.parse(await readFile(new URL('manifest.json', corpus), 'utf8')) as Entry[];
-const extractor = createTextExtractor();
 
 async function extract({ file, declared }: Entry) {
   const content = await readFile(new URL(`files/${file}`, corpus));

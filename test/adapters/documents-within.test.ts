@@ -1,9 +1,8 @@
 import { deflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { zipOf } from '../support/zip-writer.ts';
+import { extractor } from '../support/extractor.ts';
 
-const extractor = createTextExtractor();
 async function extract(content: Buffer) {
   const source = {
     tenantId: 'a',

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import { FormulaText } from '#adapters/knowledge/formats/formula-text.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { expectLinear } from '../support/growth.ts';
 import { zipOf } from '../support/zip-writer.ts';
+import { extractor } from '../support/extractor.ts';
 
-const extractor = createTextExtractor();
 async function textOf(paragraphs: string): Promise<string> {
   const document = `<w:document xmlns:w="w" xmlns:m="m"><w:body>${paragraphs}</w:body></w:document>`;
   const content = zipOf([{ name: 'word/document.xml', content: document }]);

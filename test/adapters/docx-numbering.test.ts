@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import { DocxNumbering } from '#adapters/knowledge/formats/docx-numbering.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { zipOf } from '../support/zip-writer.ts';
+import { extractor } from '../support/extractor.ts';
 
-const extractor = createTextExtractor();
 const relations = ['styles', 'numbering']
   .map((type) => `<Relationship Id="${type}" Type="x/${type}" Target="${type}.xml"/>`)
   .join('');

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { zipOf } from '../support/zip-writer.ts';
+import { extractor } from '../support/extractor.ts';
 
-const extractor = createTextExtractor();
 const types = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
 /** The sections of a package of these parts, each as its anchor and its text. */

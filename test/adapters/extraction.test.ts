@@ -8,8 +8,8 @@ import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extracto
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { sourceOf } from '../support/document-source.ts';
 import { slowPage } from '../support/slow-page.ts';
+import { extractor } from '../support/extractor.ts';
 
-const extractor = createTextExtractor();
 const never = new AbortController().signal;
 const extract = (mediaType: DocumentMediaType, content: string) =>
   extractor.extract(sourceOf({ tenantId: 'a', mediaType, content }), never);

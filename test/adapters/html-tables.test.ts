@@ -3,12 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { htmlParagraphs } from '#adapters/knowledge/formats/html-paragraphs.ts';
 import { withoutHtmlTables } from '#adapters/knowledge/formats/markdown-tables.ts';
 import { plainTables } from '#adapters/knowledge/formats/page-tables.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { sourceOf } from '../support/document-source.ts';
 import { expectLinear } from '../support/growth.ts';
+import { extractor } from '../support/extractor.ts';
 
-const extractor = createTextExtractor();
 async function textOf(mediaType: DocumentMediaType, content: string): Promise<string> {
   const source = sourceOf({ tenantId: 'a', mediaType, content });
   return (await extractor.extract(source, new AbortController().signal)).text;

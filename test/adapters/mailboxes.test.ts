@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { withKnownCharsets } from '#adapters/knowledge/formats/mail-charsets.ts';
 import { messageStarts } from '#adapters/knowledge/formats/read-mbox.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { expectLinear } from '../support/growth.ts';
+import { extractor } from '../support/extractor.ts';
 
-const extractor = createTextExtractor();
 async function extract(content: Buffer | string) {
   const source = {
     tenantId: 'a',

@@ -1,7 +1,5 @@
 import { expect, it } from 'vitest';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
-
-const extractor = createTextExtractor();
+import { extractor } from '../support/extractor.ts';
 
 it('a notebook is read by its cells, without images', async () => {
   const notebook = {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import { extractor } from '../support/extractor.ts';
 
-const extractor = createTextExtractor();
 async function extract(mediaType: DocumentMediaType, content: Uint8Array | string) {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const source = { tenantId: 'a', read: () => Promise.resolve({ mediaType, content: bytes }) };

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { linesOf, type TextRun } from '#adapters/knowledge/formats/pdf-lines.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { sourceOf } from '../support/document-source.ts';
 import { pdfPage } from '../support/pdf-page.ts';
-
-const extractor = createTextExtractor();
+import { extractor } from '../support/extractor.ts';
 
 /** Texts at their places, in points from the lower left corner. */
 async function textOf(...texts: [text: string, x: number, y: number, size: number][]): Promise<string> {

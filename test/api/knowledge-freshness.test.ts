@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { FairSemaphore } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
@@ -14,6 +13,7 @@ import { Maker } from '../support/places.ts';
 import { connect } from '../support/tables.ts';
 import { wordEmbedders } from '../support/word-embedders.ts';
 import { createWorld, type World } from '../support/world.ts';
+import { extractor } from '../support/extractor.ts';
 
 const tenants = 5;
 const documentsOfTenant = 40;
@@ -79,7 +79,7 @@ const read = ({ world, documentId }: Stored, word: string) =>
 async function embed({ tenantId, spaceId }: World): Promise<void> {
   const activities = createKnowledgeActivities({
     unitOfWork: database.unitOfWork,
-    extractor: createTextExtractor(),
+    extractor,
     embedders,
   });
   await new MockActivityEnvironment().run(activities.embedSpace, { tenantId, spaceId });

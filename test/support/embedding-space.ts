@@ -1,5 +1,4 @@
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import {
@@ -15,6 +14,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { ingest } from './ingest.ts';
 import type { KnowledgeWorld, SpaceFixture } from './knowledge-world.ts';
 import type { WordEmbedders } from './word-embedders.ts';
+import { extractor } from './extractor.ts';
 
 /** A space with a collection, whose documents are embedded and whose model can be changed. */
 export class EmbeddingSpace {
@@ -93,7 +93,7 @@ export class EmbeddingSpace {
     const { unitOfWork } = this.world;
     const { embedSpace } = createKnowledgeActivities({
       unitOfWork,
-      extractor: createTextExtractor(),
+      extractor,
       embedders: this.embedders,
     });
     const { tenantId, spaceId } = this.fixture;

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { sourceOf } from './document-source.ts';
+import { slowPage } from './slow-page.ts';
 
 /** Prints the number of a process that reads a page for a long time, until this program is killed. */
-const source = sourceOf({ tenantId: 'a', mediaType: 'text/html', content: '<div>'.repeat(50_000) });
+const source = sourceOf({ tenantId: 'a', mediaType: 'text/html', content: slowPage });
 const reading = createTextExtractor().extract(source, new AbortController().signal);
 const looks = setInterval(() => {
   for (const pid of readdirSync('/proc').map(Number)) {

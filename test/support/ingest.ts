@@ -1,9 +1,9 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import { extractor } from './extractor.ts';
 
 /** All steps of a document's workflow, without Temporal. */
 export async function ingest(
@@ -12,7 +12,7 @@ export async function ingest(
 ): Promise<void> {
   const activities = createKnowledgeActivities({
     unitOfWork,
-    extractor: createTextExtractor(),
+    extractor,
     ...(embedders === undefined ? {} : { embedders }),
   });
   const environment = () =>

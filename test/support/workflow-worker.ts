@@ -2,7 +2,6 @@ import { Connection, WorkflowClient } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { release } from './release.ts';
 import { silenceRuntime } from '../replay/quiet.ts';
 
 /** A worker in this process on a queue of its own, and a client of the same server. */
@@ -29,7 +28,7 @@ export async function startWorkflowWorker(
     ...options,
   });
   const running = worker.run();
-  const started: WorkflowWorker = {
+  return {
     client: new WorkflowClient({ connection, namespace }),
     taskQueue,
     stop: async () => {
@@ -37,8 +36,6 @@ export async function startWorkflowWorker(
       await running;
       await native.close();
       await connection.close();
-      release(started);
     },
   };
-  return started;
 }

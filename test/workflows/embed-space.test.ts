@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import { EmbeddingSpace } from '#test/support/embedding-space.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 import { startWorkflowWorker, type WorkflowWorker } from '#test/support/workflow-worker.ts';
 import { wordEmbedders } from '#test/support/word-embedders.ts';
+import { extractor } from '#test/support/extractor.ts';
 
 let world: KnowledgeWorld;
 let worker: WorkflowWorker;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   worker = await startWorkflowWorker(
     createKnowledgeActivities({
       unitOfWork: world.unitOfWork,
-      extractor: createTextExtractor(),
+      extractor,
       embedders,
     }),
   );

@@ -2,7 +2,6 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import type { Dispatch, SignalMessage } from '#domain/foundation/durable/messages.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
@@ -12,6 +11,7 @@ import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts
 import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { startWorkflowWorker, type WorkflowWorker } from '#test/support/workflow-worker.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { extractor } from '#test/support/extractor.ts';
 
 let world: KnowledgeWorld;
 let worker: WorkflowWorker;
@@ -22,13 +22,12 @@ const failures: ExtractionFailure[] = [];
 
 beforeAll(async () => {
   world = await openWorld();
-  const reader = createTextExtractor();
   const activities = createKnowledgeActivities({
     unitOfWork: world.unitOfWork,
     extractor: {
       extract: (...asked) => {
         const failure = failures.shift();
-        return failure === undefined ? reader.extract(...asked) : Promise.reject(failure);
+        return failure === undefined ? extractor.extract(...asked) : Promise.reject(failure);
       },
     },
   });

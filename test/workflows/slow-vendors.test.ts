@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { batchOptions } from '../../temporal/worker-options.ts';
@@ -8,6 +7,7 @@ import { startEmbeddingServer, type EmbeddingServer } from '../support/embedding
 import { openWorld, type KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersFor, silence, useServer } from '../support/vendor-space.ts';
 import { startWorkflowWorker, type WorkflowWorker } from '../support/workflow-worker.ts';
+import { extractor } from '../support/extractor.ts';
 
 const dims = 48;
 let world: KnowledgeWorld;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   worker = await startWorkflowWorker(
     createKnowledgeActivities({
       unitOfWork: world.unitOfWork,
-      extractor: createTextExtractor(),
+      extractor,
       embedders: embeddersFor([silent, good]),
     }),
     batchOptions,

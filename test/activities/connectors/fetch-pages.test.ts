@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { detectDeletions } from '#activities/connectors/detect-deletions.ts';
 import { fetchPages } from '#activities/connectors/fetch-pages.ts';
 import { finishSync } from '#activities/connectors/finish-sync.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { AdaptiveRate } from '#domain/foundation/kernel/adaptive-rate.ts';
 import { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
@@ -12,14 +11,13 @@ import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts
 import { ConnectorSpace, testProviders } from '#test/support/sources/connector-space.ts';
 import { MemorySource, memoryProvider } from '#test/support/sources/memory-source.ts';
 import { noOtherWork } from '#test/support/no-other-work.ts';
+import { extractor } from '#test/support/extractor.ts';
 
 let shared: KnowledgeWorld;
 beforeAll(async () => {
   shared = await openWorld();
 });
 afterAll(() => shared.stop());
-
-const extractor = createTextExtractor();
 
 /** A run that has begun over so many documents, all in one page. */
 async function begun(

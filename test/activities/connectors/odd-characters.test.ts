@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { rssProvider } from '#adapters/sources/rss/provider.ts';
 import type { ListedDocument, SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
@@ -10,6 +9,7 @@ import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { saveGroups } from '#domain/knowledge/synchronisation/save-groups.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 import { openMemorySteps, openSteps } from '#test/support/sources/run-steps.ts';
+import { extractor } from '#test/support/extractor.ts';
 
 let world: KnowledgeWorld;
 beforeAll(async () => {
@@ -70,7 +70,7 @@ describe('a document that names a place in itself with NUL', () => {
       uploadDocument(ctx, { collectionId: collection.id, filename, mediaType, content }),
     );
     const read = () => Promise.resolve({ mediaType, content: Buffer.from(content) });
-    const { chunks } = await createTextExtractor().extract({ tenantId, read }, AbortSignal.timeout(30_000));
+    const { chunks } = await extractor.extract({ tenantId, read }, AbortSignal.timeout(30_000));
     const reading = { documentId: document.id, readingId: 'r', chunks };
     const stored = await world.unitOfWork.inTenant(tenantId, (em) => storePassages(em, reading));
     expect(stored?.chunkCount).toBeGreaterThan(0);

@@ -4,7 +4,6 @@ import { createWatchActivities } from '#activities/connectors/create-watch-activ
 import type { WatchLimits } from '#activities/connectors/watch-limits.ts';
 import { watchQueueOf } from '#domain/foundation/durable/task-queues.ts';
 import { createConnectorActivities } from '#activities/connectors/create-connector-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { providers } from '#adapters/sources/providers.ts';
 import type { CreateConnector } from '#domain/knowledge/connectors/create-connector.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
@@ -16,6 +15,7 @@ import { NotedFetches } from './noted-fetches.ts';
 import { ReachableProviders } from './reachable-providers.ts';
 import type { SourceServer } from './source-server.ts';
 import { noOtherWork } from '../no-other-work.ts';
+import { extractor } from '../extractor.ts';
 
 /** A connector with its actor in Temporal. */
 export interface ServedConnector {
@@ -70,7 +70,6 @@ export class ConnectorActors {
       ...providers.map((provider) => fetches.of(provider)),
     ]);
     const { sources } = reachable;
-    const extractor = createTextExtractor();
     const worker = await startWorkflowWorker(
       createConnectorActivities({ unitOfWork: world.unitOfWork, sources, extractor, bulk: noOtherWork }),
     );

@@ -2,7 +2,6 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, vi } from 'vitest';
 import { createConnectorActivities } from '#activities/connectors/create-connector-activities.ts';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import type { SourceReaders } from '#domain/knowledge/connectors/source.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { openEngine, type Engine } from '../engine.ts';
@@ -14,6 +13,7 @@ import { addMember, secrets } from '../world.ts';
 import { ConnectorSpace, testProviders } from './connector-space.ts';
 import { MemorySource, memoryProvider } from './memory-source.ts';
 import { noOtherWork } from '../no-other-work.ts';
+import { extractor } from '../extractor.ts';
 
 export interface Person {
   principalId: string;
@@ -76,7 +76,6 @@ export async function openReadersWorld(): Promise<ReadersWorld> {
   const source = new MemorySource();
   source.pageSize = 7;
   const providers = testProviders([memoryProvider(new Map([['s', source]]))]);
-  const extractor = createTextExtractor();
   const worker = await startWorkflowWorker(
     createConnectorActivities({ unitOfWork, sources: providers, extractor, bulk: noOtherWork }),
   );

@@ -2,12 +2,12 @@ import { checkSource } from '#activities/connectors/check-source.ts';
 import { detectDeletions } from '#activities/connectors/detect-deletions.ts';
 import { fetchPages } from '#activities/connectors/fetch-pages.ts';
 import { finishSync } from '#activities/connectors/finish-sync.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import type { SourceProvider } from '#adapters/sources/provider.ts';
 import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
 import type { KnowledgeWorld } from '../knowledge-world.ts';
 import { noOtherWork } from '../no-other-work.ts';
 import { ConnectorSpace, testProviders, type ReachableSource } from './connector-space.ts';
+import { extractor } from '../extractor.ts';
 
 /** The steps of runs of one connector, called one by one, as the workflow calls them. */
 export class RunInSteps {
@@ -21,7 +21,7 @@ export class RunInSteps {
     this.#deps = {
       unitOfWork: world.unitOfWork,
       sources,
-      extractor: createTextExtractor(),
+      extractor,
       bulk: noOtherWork,
     };
   }

@@ -18,8 +18,9 @@ test('two test databases are migrated, separate and gone after their drop', asyn
   await ask(one.adminUrl, `insert into tenants (tenant_id, slug, name) values (gen_random_uuid(), 'a', 'A')`);
   expect((await ask(one.adminUrl, 'select from tenants')).rowCount).toBe(1);
   expect((await ask(other.adminUrl, 'select from tenants')).rowCount).toBe(0);
+  const { adminUrl } = one;
   await Promise.all([one.drop(), other.drop()]);
-  await expect(ask(one.adminUrl, 'select 1')).rejects.toThrow('does not exist');
+  await expect(ask(adminUrl, 'select 1')).rejects.toThrow('does not exist');
 });
 
 test('the pools of a test database work as app_rt, which owns nothing', async () => {

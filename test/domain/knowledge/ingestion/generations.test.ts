@@ -2,7 +2,6 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
 import type { DocumentFailureCode } from '#domain/knowledge/collections/document-status.ts';
@@ -19,6 +18,7 @@ import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support
 import { Purge } from '../../../support/purge.ts';
 import { roundOf, sweepOnce } from '../../../support/sweeps.ts';
 import { connect, untilBlocked } from '../../../support/tables.ts';
+import { extractor } from '#test/support/extractor.ts';
 
 let world: KnowledgeWorld;
 let purge: Purge;
@@ -56,7 +56,7 @@ async function addTo(space: SpaceFixture, collectionId: string): Promise<Read> {
 }
 
 const ingest = ({ space: { tenantId }, documentId }: Read) => {
-  const deps = { unitOfWork: world.unitOfWork, extractor: createTextExtractor() };
+  const deps = { unitOfWork: world.unitOfWork, extractor };
   const { ingestDocument } = createKnowledgeActivities(deps);
   const workflowExecution = { workflowId: documentId, runId: newId() };
   return new MockActivityEnvironment({ workflowExecution }).run(ingestDocument, { tenantId, documentId });

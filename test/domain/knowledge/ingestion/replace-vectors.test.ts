@@ -4,7 +4,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fetchPages } from '#activities/connectors/fetch-pages.ts';
 import { finishSync } from '#activities/connectors/finish-sync.ts';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { planRun } from '#domain/knowledge/connectors/plan-run.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
@@ -16,10 +15,10 @@ import { noOtherWork } from '#test/support/no-other-work.ts';
 import { ConnectorSpace, testProviders } from '#test/support/sources/connector-space.ts';
 import { MemorySource, memoryProvider } from '#test/support/sources/memory-source.ts';
 import { wordEmbedders } from '#test/support/word-embedders.ts';
+import { extractor } from '#test/support/extractor.ts';
 
 let world: KnowledgeWorld;
 const embedders = wordEmbedders();
-const extractor = createTextExtractor();
 
 beforeAll(async () => {
   world = await openWorld();

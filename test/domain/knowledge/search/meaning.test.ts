@@ -1,7 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
@@ -12,6 +11,7 @@ import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { wordEmbedders } from '#test/support/word-embedders.ts';
+import { extractor } from '#test/support/extractor.ts';
 
 let world: KnowledgeWorld;
 const embedders = wordEmbedders();
@@ -34,7 +34,7 @@ async function add(
     uploadDocument(ctx, { collectionId, filename: 'a.md', mediaType: 'text/markdown', content, metadata }),
   );
   const input = { tenantId: space.tenantId, documentId: document.id };
-  const deps = { unitOfWork: world.unitOfWork, extractor: createTextExtractor(), embedders };
+  const deps = { unitOfWork: world.unitOfWork, extractor, embedders };
   const { extractDocument, embedDocument, finishDocument } = createKnowledgeActivities(deps);
   await new MockActivityEnvironment().run(extractDocument, input);
   await new MockActivityEnvironment().run(embedDocument, input);

@@ -1,7 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { builtinModel } from '#adapters/models/builtin.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
@@ -16,6 +15,7 @@ import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import type { ModelRequest, PromptMessage } from '#domain/capabilities/models/model-gateway.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
+import { extractor } from '#test/support/extractor.ts';
 
 let world: KnowledgeWorld;
 
@@ -55,7 +55,7 @@ async function addDocument(
   );
   const { ingestDocument } = createKnowledgeActivities({
     unitOfWork: world.unitOfWork,
-    extractor: createTextExtractor(),
+    extractor,
   });
   const input = { tenantId: space.tenantId, documentId: document.id };
   expect(await new MockActivityEnvironment().run(ingestDocument, input)).toMatchObject({ status: 'ready' });
