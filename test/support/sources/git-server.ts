@@ -43,6 +43,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
   await git('init', '-q', '-b', 'main', `--object-format=${format}`);
   await git('config', 'uploadpack.allowFilter', String(filters));
   await git('commit', '-q', '--allow-empty', '-m', 'begin');
+  const backend = join((await git('--exec-path')).trim(), 'git-http-backend');
   let [password, dirty, requests] = ['secret-1', false, 0];
   let pending = Promise.resolve();
   const flush = () => {
@@ -62,7 +63,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
       return;
     }
-    void flush().then(() => answer(root, request, response));
+    void flush().then(() => answer({ backend, root }, request, response));
   });
   const self: GitServer = {
     slug: 'git',
@@ -104,7 +105,9 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     start,
     close: async () => {
       await stop();
-      await rm(root, { recursive: true, force: true });
+      // A commit may be under way.
+      await pending.catch(() => undefined);
+      await rm(root, { recursive: true, force: true, maxRetries: 5 });
     },
   };
   return self;
@@ -120,9 +123,13 @@ const env = {
   GIT_COMMITTER_EMAIL: 'a@example.org',
 };
 
-function answer(root: string, request: IncomingMessage, response: ServerResponse): void {
+function answer(
+  { backend: program, root }: { backend: string; root: string },
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   const { pathname, search } = new URL(request.url ?? '/', 'http://server');
-  const backend = spawn('git', ['http-backend'], {
+  const backend = spawn(program, [], {
     env: {
       ...env,
       GIT_PROJECT_ROOT: root,
@@ -137,7 +144,8 @@ function answer(root: string, request: IncomingMessage, response: ServerResponse
     },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  response.on('close', () => backend.kill());
+  // On SIGTERM a process of git may raise the signal again and again, and take a whole processor for hours.
+  response.on('close', () => backend.kill('SIGKILL'));
   backend.stdin.on('error', () => {});
   request.pipe(backend.stdin);
   let head: Buffer | null = Buffer.alloc(0);
