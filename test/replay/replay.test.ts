@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Worker, type WorkflowBundleOption } from '@temporalio/worker';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { bundleAltered, type Alteration } from './altered-bundle.ts';
 import { canaries, foundCanaries } from './canaries.ts';
 import { fromRecorded } from './history-json.ts';
@@ -48,6 +49,12 @@ async function failingReplays(
 beforeAll(() => {
   silenceRuntime();
 });
+
+/**
+ * A replay runs in this thread, and the SDK leaves its hooks there: of each promise, which would slow down all files that
+ * this process runs next.
+ */
+afterAll(() => globalHandlers.uninstall());
 
 describe('recorded histories', () => {
   it('cover each workflow, and of responses a kill, a vendor retry, a cancel, a deadline and tool rounds', () => {
