@@ -2,12 +2,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { memorySettings } from './bin/launcher/memory-settings.ts';
 import { RunningFileReporter } from './test/support/running-file-reporter.ts';
 
 // Every file loads much the same packages: compiled once, also for the processes that tests start.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache');
 // The more memory a process has, the longer each start of a child blocks it.
-process.env['MALLOC_ARENA_MAX'] ??= '2';
+process.env['MALLOC_ARENA_MAX'] ??= memorySettings.MALLOC_ARENA_MAX;
 
 /** Files that the other processes run in about the time of one kill suite. */
 const filesBetween = 25;
@@ -45,8 +46,8 @@ export default defineConfig({
     sequence: { sequencer: KillsApart },
     // A machine that runs other things, too, may take its time; what never comes fails all the same.
     testTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
-    hookTimeout: 240_000,
+    expect: { poll: { timeout: 15_000 } },
+    hookTimeout: 180_000,
     teardownTimeout: 30_000,
     reporters: [inCi ? 'verbose' : 'default', new RunningFileReporter()],
   },

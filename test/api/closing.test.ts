@@ -48,7 +48,7 @@ it('closing waits for requests that are handled or arriving, but for no idle con
   const [response] = await answer;
   expect(await text(response)).toBe('whole');
   await closing;
-});
+}, 5_000);
 
 it('a slow reader has all of a long answer before its connection is closed', async () => {
   const long = 'tide '.repeat(4_000_000);
@@ -61,4 +61,4 @@ it('a slow reader has all of a long answer before its connection is closed', asy
   await sleep(500);
   expect((await text(response)).length).toBe(long.length);
   await closing;
-});
+}, 10_000);

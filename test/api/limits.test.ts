@@ -254,5 +254,5 @@ describe('the memory of failed attempts', () => {
     }
     await expect(failed.assertUnderLimit(attempt('first'))).resolves.toBeUndefined();
     await expect(failed.assertUnderLimit(attempt('49999'))).rejects.toThrow();
-  });
+  }, 30_000);
 });

@@ -188,7 +188,7 @@ describe('the total of a tenant', () => {
     expect(all).toBeGreaterThan(400);
     // A first process that took everything would have left none to the second.
     expect(Math.min(...admitted)).toBeGreaterThan(20);
-  });
+  }, 20_000);
 
   it('costs a write for a block of requests, and none while the bucket is empty', async () => {
     const { tenantId } = await createWorld(database.unitOfWork);
@@ -220,7 +220,7 @@ describe('the total of a tenant', () => {
     }
     expect(refused).toBeGreaterThan(500);
     expect(writes - before).toBeLessThan(40);
-  });
+  }, 20_000);
 
   it('grants a burst of concurrent requests its full allowance, also when it is the first', async () => {
     const { tenantId } = await createWorld(database.unitOfWork);
@@ -288,7 +288,7 @@ describe('waiting for a response', () => {
     expect(await count()).toBe(before);
     expect((await waiting).status).toBe(202);
     expect((await ask(1)).status).toBe(202);
-  });
+  }, 20_000);
 });
 
 describe('unfinished responses', () => {
@@ -368,5 +368,5 @@ describe('a request that waits for a lock', () => {
     } finally {
       await admin.query('rollback');
     }
-  });
+  }, 20_000);
 });

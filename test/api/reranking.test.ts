@@ -318,7 +318,7 @@ describe('a search', () => {
       expect(late.data.reranking.reason).toBe('reranker_unavailable');
       expect(late.data.results).toHaveLength(3);
     }
-  });
+  }, 20_000);
 });
 
 describe('the search of a response', () => {

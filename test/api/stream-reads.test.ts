@@ -109,7 +109,7 @@ describe('a database that cannot be read', () => {
     await back();
     await expect.poll(() => numbers.map(({ length }) => length), { timeout: 10_000 }).toEqual([50, 39]);
     await expect.poll(logged).toEqual(['streams not readable', 'streams readable again']);
-  });
+  }, 30_000);
 });
 
 describe('a stream with a gap', () => {

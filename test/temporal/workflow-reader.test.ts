@@ -84,5 +84,5 @@ describe('Temporal’s view of a workflow', () => {
     const answer = createWorkflowReader(away).describe(workflowId);
     await expect(answer).rejects.toMatchObject({ code: 'engine_unavailable', detail: { retryAfter: 1 } });
     await away.connection.close();
-  });
+  }, 15_000);
 });

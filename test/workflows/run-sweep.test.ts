@@ -126,5 +126,5 @@ describe('the actor of a sweep', () => {
         expect((await handle.describe()).runId).not.toBe(first);
       },
     );
-  });
+  }, 30_000);
 });

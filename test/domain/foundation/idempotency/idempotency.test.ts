@@ -82,7 +82,7 @@ describe('an idempotency key', () => {
       await engine.admin.query('rollback');
     }
     expect(await engine.act((ctx) => claimKey(ctx, key, 'loser'))).toBe('loser');
-  });
+  }, 20_000);
 
   it('is claimed by the loser of a race when the winner fails', async () => {
     const key = request();

@@ -70,7 +70,7 @@ describe('a change of the language', () => {
     expect(await collection.languages()).toEqual({ german: 970 });
     expect((await collection.statistics()).languageChange).toBeNull();
     expect(await content(collection)).toBe(before);
-  });
+  }, 30_000);
 
   it('hides no passage from a search that runs at the same time', async () => {
     const collection = await filled([3_000]);
@@ -110,7 +110,7 @@ describe('a change of the language', () => {
     expect(await find()).toBe(180);
     expect(collections[0]).toMatchObject({ id: collectionId, textSearchConfig: 'english' });
     expect(await collection.languages()).toEqual({ german: 180 });
-  });
+  }, 30_000);
 
   it('is superseded by another one: passages are found in each language that they have', async () => {
     const collection = await filled(sizes(6, 100));
@@ -134,7 +134,7 @@ describe('a change of the language', () => {
       expect(await collection.found('Häuser')).toBe(600);
     }
     expect(await collection.languages()).toEqual({ danish: 600 });
-  });
+  }, 30_000);
 
   it('is cancelled by a change to the former language', async () => {
     const collection = await filled(sizes(6, 100));
@@ -147,7 +147,7 @@ describe('a change of the language', () => {
     await finish(collection);
     expect(await collection.languages()).toEqual({ english: 600 });
     expect([await collection.found('Haus'), await collection.found('Häuser')]).toEqual([0, 600]);
-  });
+  }, 30_000);
 
   it('leaves what is stored meanwhile in the new language, and copes with readings and deletions', async () => {
     const collection = await filled(sizes(8, 90));
@@ -169,7 +169,7 @@ describe('a change of the language', () => {
     await collection.readAgain(documents[7]!, 70);
     expect(await collection.languages()).toEqual({ german: 5 + 40 + 3 * 90 + 150 + 10 + 70 });
     expect((await collection.statistics()).languageChange).toBeNull();
-  });
+  }, 30_000);
 
   it('goes on behind the place of a document that is gone', async () => {
     const collection = await filled(sizes(5, 90));
@@ -181,7 +181,7 @@ describe('a change of the language', () => {
     await world.act(space, (ctx) => deleteDocument(ctx, { collectionId, documentId }));
     await finish(collection);
     expect(await collection.languages()).toEqual({ german: 360 });
-  });
+  }, 30_000);
 
   it('has no effect of a slice that is interrupted, and one process at a time makes the next', async () => {
     const collection = await filled([300]);
@@ -200,7 +200,7 @@ describe('a change of the language', () => {
     expect((await collection.statistics()).languageChange?.chunksDone).toBe(0);
     await finish(collection);
     expect(await collection.languages()).toEqual({ german: 300 });
-  });
+  }, 30_000);
 
   it('refreshes the statistics of words as passages get them', async () => {
     const collection = await filled([5_000]);
@@ -251,7 +251,7 @@ describe('a change of the language', () => {
     await world.act(space, (ctx) => deleteCollection(ctx, { collectionId }));
     expect(await collection.slice()).toBe(false);
     expect(await collection.languages()).toEqual({ english: 300 });
-  });
+  }, 30_000);
 
   it("changes and shows nothing by another tenant's hands", async () => {
     const collection = await filled([300]);
@@ -269,5 +269,5 @@ describe('a change of the language', () => {
     );
     expect(seen).toEqual([]);
     expect(await collection.languages()).toEqual({ english: 300 });
-  });
+  }, 30_000);
 });
