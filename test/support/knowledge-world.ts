@@ -43,14 +43,16 @@ export async function openWorld({
   masterKey = randomBytes(32).toString('base64'),
   server,
   dispatch = 'saved',
+  unitOfWorkOf = ({ orm, unitOfWork }) => (dispatch === 'saved' ? unitOfWork : new UnitOfWork(orm)),
 }: {
   masterKey?: string;
   server?: ProvidedPostgres;
   /** Whether messages to workflows are saved in `dispatches`, or sent by the relays of gateways and workers. */
   dispatch?: 'saved' | 'relays';
+  unitOfWorkOf?: (database: TestDatabase) => UnitOfWork;
 } = {}): Promise<KnowledgeWorld> {
   const database = await createTestDatabase(server);
-  const unitOfWork = dispatch === 'saved' ? database.unitOfWork : new UnitOfWork(database.orm);
+  const unitOfWork = unitOfWorkOf(database);
   const admin = new Client({ connectionString: database.adminUrl });
   await admin.connect();
   const secrets = new Secrets(masterKey);

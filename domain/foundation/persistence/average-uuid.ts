@@ -4,3 +4,6 @@
  * single row, takes any index that begins with the column, and reads all the tenant's entries.
  */
 export const averageUuid = '(select ?::uuid)';
+
+/** The same of the transaction's tenant. */
+export const averageTenant = `(select current_setting('app.tenant_id')::uuid)`;

@@ -1,4 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
+import { withoutIndex } from '#domain/foundation/persistence/without-index.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
 import { EmbeddingGeneration } from './embedding-generation.entity.ts';
@@ -35,10 +37,10 @@ export async function activateGeneration(
        set embedding_error = null, embedding_pending = n.embedded < d.chunk_count, embedded_count = n.embedded
        from (select o.id, o.generation, count(e.position)::int4 as embedded
              from documents o join collections c on c.tenant_id = o.tenant_id and c.id = o.collection_id
-             left join chunk_embeddings e on e.tenant_id = o.tenant_id and e.embedding_id = ?
+             left join chunk_embeddings e on e.tenant_id = o.tenant_id and ${withoutIndex('e.embedding_id')}
                and e.document_id = o.id and e.generation = o.generation
-             where o.tenant_id = ? and c.space_id = ? group by o.id, o.generation) n
-       where d.tenant_id = ? and d.id = n.id and d.generation = n.generation
+             where o.tenant_id = ${averageUuid} and c.space_id = ? group by o.id, o.generation) n
+       where d.tenant_id = ${averageUuid} and d.id = n.id and d.generation = n.generation
          and (d.embedding_pending, d.embedded_count) is distinct from (n.embedded < d.chunk_count, n.embedded)`,
       [embeddingId, tenantId, spaceId, tenantId],
     ),

@@ -1,4 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
+import { withoutIndex } from '#domain/foundation/persistence/without-index.ts';
 import type { Embedder } from './embedder.ts';
 import { passagesToEmbed } from './passages-to-embed.ts';
 import type { LiveGeneration } from './live-generations.ts';
@@ -84,7 +86,8 @@ async function showProgress(
       `with active as materialized (
          select from embedding_generations where tenant_id = ? and id = ? and state = 'active' for share)
        update documents set embedded_count = (
-         select count(*) from chunk_embeddings where tenant_id = ? and embedding_id = ? and document_id = ? and generation = ?)
+         select count(*) from chunk_embeddings
+         where tenant_id = ${averageUuid} and ${withoutIndex('embedding_id')} and document_id = ${averageUuid} and generation = ?)
        where tenant_id = ? and id = ? and generation = ? and exists (select from active)`,
       [
         tenantId,

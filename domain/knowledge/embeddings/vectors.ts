@@ -1,4 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
+import { withoutIndex } from '#domain/foundation/persistence/without-index.ts';
 import type { StoredPassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { quantise, signBits } from './quantise.ts';
 import type { VectorLists } from './vector-lists.ts';
@@ -15,6 +17,12 @@ interface Target extends StoredPassages {
   /** The embedding generation. */
   embeddingId: string;
 }
+
+/** The document, locked, while the passages are its current ones. */
+const currentReading = `reading as materialized (
+       select d.id, d.generation from documents d where d.tenant_id = ? and d.id = ? and d.generation = ? for share)`;
+const passageOf = (reading: string) =>
+  `c.tenant_id = ${averageUuid} and c.document_id = ${reading}.id and c.generation = ${reading}.generation`;
 
 /**
  * Stores vectors of passages that are still their document's current ones: the lock makes a replacement wait, and a
@@ -33,12 +41,12 @@ export async function storeVectors(
     list: target.lists?.listOf(vector) ?? 0,
   }));
   await em.execute(
-    `with given as materialized (
+    `with ${currentReading},
+     given as materialized (
        select r.*, c.collection_id
-       from jsonb_to_recordset(?::jsonb) as r(position integer, hash text, vector text, bits text, list smallint)
-       join chunks c on c.tenant_id = ? and c.document_id = ? and c.generation = ? and c.position = r.position
-       join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
-       for share of d),
+       from reading d
+       cross join jsonb_to_recordset(?::jsonb) as r(position integer, hash text, vector text, bits text, list smallint)
+       join chunks c on ${passageOf('d')} and c.position = r.position),
      stored as (
        insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
        select ?, ?, ?, ?, position, decode(hash, 'hex'), decode(vector, 'hex') from given
@@ -46,12 +54,14 @@ export async function storeVectors(
      insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits, list)
      select ?, ?, collection_id, ?, ?, position, bits::bit varying, list from given
      on conflict do nothing`,
-    [JSON.stringify(rows), ...passagesOf(target), ...keysOf(target), ...keysOf(target)],
+    [...passagesOf(target), JSON.stringify(rows), target.tenantId, ...keysOf(target), ...keysOf(target)],
   );
 }
 
 /**
  * Gives passages the vectors that equal texts of the space have already. Of a replaced passage only half of them is left.
+ * They are found by a range of one hash, in its order: for an equal value that it expects to be frequent PostgreSQL reads
+ * the table from its beginning.
  * @returns the positions that got one
  */
 export async function reuseVectors(
@@ -61,17 +71,19 @@ export async function reuseVectors(
 ): Promise<Set<number>> {
   const rows = passages.map(({ position, textHash }) => ({ position, hash: textHash.toString('hex') }));
   const reused = await em.execute<{ position: number }[]>(
-    `with given as materialized (
+    `with ${currentReading},
+     given as materialized (
        select r.position, c.collection_id, known.text_hash, known.vector, known.bits, known.list
-       from jsonb_to_recordset(?::jsonb) as r(position integer, hash text)
-       join chunks c on c.tenant_id = ? and c.document_id = ? and c.generation = ? and c.position = r.position
-       join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
+       from reading d
+       cross join jsonb_to_recordset(?::jsonb) as r(position integer, hash text)
+       join chunks c on ${passageOf('d')} and c.position = r.position
        cross join lateral (
          select e.text_hash, e.vector, v.bits, v.list from chunk_embeddings e
-         join chunk_vectors v on v.tenant_id = e.tenant_id and v.embedding_id = e.embedding_id
+         join chunk_vectors v on v.tenant_id = e.tenant_id and ${withoutIndex('v.embedding_id')}
            and v.document_id = e.document_id and v.generation = e.generation and v.position = e.position
-         where e.tenant_id = ? and e.embedding_id = ? and e.text_hash = decode(r.hash, 'hex') limit 1) known
-       for share of d),
+         where e.tenant_id = ${averageUuid} and e.embedding_id = ${averageUuid}
+           and e.text_hash between decode(r.hash, 'hex') and decode(r.hash, 'hex')
+         order by e.text_hash limit 1) known),
      stored as (
        insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
        select ?, ?, ?, ?, position, text_hash, vector from given
@@ -82,8 +94,10 @@ export async function reuseVectors(
        on conflict do nothing)
      select position from given`,
     [
-      JSON.stringify(rows),
       ...passagesOf(target),
+      JSON.stringify(rows),
+      target.tenantId,
+      target.embeddingId,
       target.tenantId,
       target.embeddingId,
       ...keysOf(target),

@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
@@ -36,11 +37,10 @@ export async function storePassages(em: EntityManager, reading: Reading): Promis
   }
   const generation = document.nextGeneration();
   // A reading of the version before may have been interrupted between its passages and its end.
-  await em.execute('delete from chunks where tenant_id = ? and document_id = ? and generation >= ?', [
-    document.tenantId,
-    document.id,
-    generation,
-  ]);
+  await em.execute(
+    `delete from chunks where tenant_id = ${averageUuid} and document_id = ${averageUuid} and generation >= ?`,
+    [document.tenantId, document.id, generation],
+  );
   const collection = await em.findOneOrFail(Collection, { id: document.collectionId });
   await insertPassages(em, collection, [{ documentId: document.id, generation, chunks: reading.chunks }]);
   document.replacePassages(reading.readingId, reading.chunks.length, await databaseNow(em));

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
+import { withoutIndex } from '#domain/foundation/persistence/without-index.ts';
 import { readableOf } from '#domain/knowledge/collections/source-reading.ts';
 import { documentsMatching } from './document-filter.ts';
 import type { KeywordHit } from './fuse-hits.ts';
@@ -43,7 +44,7 @@ export async function withoutVectors(
      from jsonb_to_recordset(?::jsonb) as h(at integer, document_id uuid, generation integer, position integer)
      cross join lateral (
        select from chunk_vectors v
-       where v.tenant_id = ${averageUuid} and v.embedding_id = ${averageUuid}
+       where v.tenant_id = ${averageUuid} and ${withoutIndex('v.embedding_id')}
          and v.document_id = h.document_id and v.generation = h.generation and v.position = h.position
        limit 1) found`,
     [JSON.stringify(addresses), tenantId, embeddingId],

@@ -2,6 +2,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { isReadable, type SourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import { heavyBits, signBits, similarity } from '#domain/knowledge/embeddings/quantise.ts';
 import { readLists } from '#domain/knowledge/embeddings/vector-lists.ts';
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
+import { withoutIndex } from '#domain/foundation/persistence/without-index.ts';
 import { documentsMatching, type DocumentFilter } from './document-filter.ts';
 
 export interface NearestQuery {
@@ -107,10 +109,10 @@ async function scan(
        order by bit_count((v.bits # ?::bit varying) & ?::bit varying)
          + bit_count((v.bits # ?::bit varying) & ?::bit varying), v.bits limit ?),
      sample as materialized (
-       select e.vector from chunk_embeddings e where e.tenant_id = ? and e.embedding_id = ?
+       select e.vector from chunk_embeddings e where e.tenant_id = ${averageUuid} and e.embedding_id = ${averageUuid}
        order by e.text_hash limit ${sampleSize})
      select n.document_id, n.generation, n.position, e.vector
-     from near n join chunk_embeddings e on e.tenant_id = ? and e.embedding_id = ?
+     from near n join chunk_embeddings e on e.tenant_id = ${averageUuid} and ${withoutIndex('e.embedding_id')}
        and e.document_id = n.document_id and e.generation = n.generation and e.position = n.position
      union all
      select null, 0, 0, vector from sample`,

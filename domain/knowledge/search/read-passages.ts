@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { averageTenant } from '#domain/foundation/persistence/average-uuid.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { readableOf, type SourceReading } from '#domain/knowledge/collections/source-reading.ts';
 import type { FusedHit } from './fuse-hits.ts';
@@ -40,7 +41,7 @@ export async function readPassages(
             c.start_offset, c.end_offset
      from rows from (jsonb_to_recordset(?::jsonb) as (document_id uuid, position integer, generation integer))
        with ordinality as w(document_id, position, generation, n)
-     join documents d on d.id = w.document_id
+     join documents d on d.tenant_id = ${averageTenant} and d.id = w.document_id
      join chunks c on c.tenant_id = d.tenant_id and c.document_id = d.id
        and c.generation = coalesce(w.generation, d.generation) and c.position = w.position
      where ${readable.sql}

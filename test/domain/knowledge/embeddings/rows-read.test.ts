@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
+import { EmbeddingSpace } from '#test/support/embedding-space.ts';
+import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { CountingUnitOfWork, type RowsRead } from '#test/support/rows-read.ts';
+import { wordEmbedders } from '#test/support/word-embedders.ts';
+
+const documents = 200;
+const perDocument = 100;
+const tables = ['documents', 'chunks', 'chunk_embeddings', 'chunk_vectors'];
+const embedders = wordEmbedders();
+let world: KnowledgeWorld;
+let counting: CountingUnitOfWork;
+
+beforeEach(async () => {
+  world = await openWorld({ unitOfWorkOf: ({ orm }) => (counting = new CountingUnitOfWork(orm)) });
+  // The first checks of a foreign key on each connection are planned with their values.
+  await world.admin.query(
+    `alter role app_rt in database ${world.database.name} set plan_cache_mode = 'force_generic_plan'`,
+  );
+  // The statistics are those of the test.
+  for (const table of tables)
+    await world.admin.query(`alter table ${table} set (autovacuum_enabled = false)`);
+});
+afterEach(() => world.stop());
+
+/** A space with many passages, few of which differ. */
+async function fill(texts: number): Promise<EmbeddingSpace> {
+  const space = await EmbeddingSpace.create(world, embedders);
+  await space.add('The beacon is blue.');
+  const [generation] = await space.generations();
+  await world.admin.query('set session_replication_role = replica');
+  await world.admin.query(
+    `with documents as (
+       insert into documents (tenant_id, id, collection_id, filename, media_type, status, content_hash, byte_size,
+         chunk_count, created_by, generation, embedded_count)
+       select $1, gen_random_uuid(), $2, 'a.md', 'text/markdown', 'ready', '', 1, $5::int, $3, 1, $5 from generate_series(1, $6) returning id),
+     given as materialized (
+       select id, p, 'Passage ' || (p * 7919 + row_number() over ()) % $7::int as text from documents, generate_series(0, $5 - 1) p),
+     passages as (
+       insert into chunks (tenant_id, document_id, generation, position, collection_id, text, start_offset, end_offset, config)
+       select $1, id, 1, p, $2, text, 0, 1, 'english' from given),
+     stored as (
+       insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
+       select $1, $4, id, 1, p, sha256(convert_to(text, 'UTF8')), decode(repeat('01', 396), 'hex') from given)
+     insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)
+     select $1, $4, $2, id, 1, p, repeat('10', 192)::bit varying from given`,
+    [
+      space.fixture.tenantId,
+      space.collectionId,
+      space.fixture.principalId,
+      generation?.id,
+      perDocument,
+      documents,
+      texts,
+    ],
+  );
+  await world.admin.query('set session_replication_role = origin');
+  return space;
+}
+
+const analyse = () => world.admin.query(`analyze ${tables.join(', ')}`);
+
+/** Of 80 passages, every second of which is in the space already. */
+const text = Array.from(
+  { length: 80 },
+  (_, n) => `# ${n}\n\n${n % 2 === 0 ? 'Passage' : 'Sentence'} ${n}`,
+).join('\n\n');
+
+async function readBy(work: () => Promise<unknown>): Promise<RowsRead> {
+  counting.take();
+  await work();
+  return counting.take();
+}
+
+function expectAtMost(limits: RowsRead, read: RowsRead): void {
+  for (const [table, limit] of Object.entries(limits)) {
+    expect(read[table] ?? 0, `${table} of ${JSON.stringify(read)}`).toBeLessThanOrEqual(limit);
+  }
+}
+
+describe.each<[string, () => Promise<EmbeddingSpace>]>([
+  ['without statistics', () => fill(500)],
+  [
+    'with statistics that do not know the tenant',
+    async () => {
+      await fill(20_000);
+      await analyse();
+      return fill(20_000);
+    },
+  ],
+  [
+    'of passages that are nearly all alike',
+    async () => {
+      const space = await fill(3);
+      await analyse();
+      return space;
+    },
+  ],
+])('a space of 20,000 passages, %s', (_, made) => {
+  it('a document is read, embedded and deleted by looking up its own, and a search by its candidates', async () => {
+    const space = await made();
+    const documentId = await space.upload(text);
+    const own = { chunks: 2_000, chunk_embeddings: 2_000, chunk_vectors: 2_000 };
+    expectAtMost(own, await readBy(() => space.process(documentId)));
+    const { rows } = await world.admin.query('select embedded_count from documents where id = $1', [
+      documentId,
+    ]);
+    expect(rows).toEqual([{ embedded_count: 80 }]);
+    const each = documents * perDocument + 1_000;
+    // A scan of the sign bits, a sample of the vectors; a space of this size may have its passages read in one go.
+    expectAtMost(
+      { chunks: each, chunk_embeddings: each, chunk_vectors: each },
+      await readBy(() => space.search('beacon', 0.5)),
+    );
+    const { collectionId } = space;
+    expectAtMost(
+      own,
+      await readBy(() =>
+        world.act(space.fixture, (ctx) => deleteDocument(ctx, { collectionId, documentId })),
+      ),
+    );
+  });
+});
