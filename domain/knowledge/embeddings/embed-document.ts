@@ -2,12 +2,15 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { withoutIndex } from '#domain/foundation/persistence/without-index.ts';
 import type { Embedder } from './embedder.ts';
-import { passagesToEmbed } from './passages-to-embed.ts';
+import { passagesToEmbed, type PassageToEmbed } from './passages-to-embed.ts';
 import type { LiveGeneration } from './live-generations.ts';
 import { bytesToFloats } from './quantise.ts';
 import { recordUsage } from './record-usage.ts';
 import { readLists } from './vector-lists.ts';
 import { reuseVectors, storeVectors } from './vectors.ts';
+
+/** Passages that are looked at in one transaction: those of known texts need no more than that. */
+const sliceSize = 256;
 
 /** Runs one transaction of the tenant. */
 export type InTransaction = <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>;
@@ -22,54 +25,81 @@ export interface DocumentEmbedding {
 }
 
 /**
- * Gives the passages of a document that lack one a vector of a generation, batch by batch. No transaction is open
- * while the model runs; each batch may be repeated.
+ * Gives the passages of a document that lack one a vector of a generation, batch by batch: each text is embedded once.
+ * No transaction is open while the model runs; each batch may be repeated.
  * @returns whether all passages have one. @throws `EmbeddingFailure`
  */
 export async function embedDocument(inTransaction: InTransaction, work: DocumentEmbedding): Promise<boolean> {
   const { target, embedder, signal } = work;
-  const { id: embeddingId, spaceId } = target.generation;
-  const passages = { ...work.document, embeddingId };
+  const passages = { ...work.document, embeddingId: target.generation.id };
   const mean = bytesToFloats(target.generation.mean);
   const lists =
     target.generation.listCount === 0
       ? null
       : await inTransaction((em) => readLists(em, { ...passages, mean }));
   for (let after = -1; ;) {
-    const behind = { after, limit: embedder.passagesPerCall };
-    const { batch, reused } = await inTransaction(async (em) => {
-      const batch = await passagesToEmbed(em, passages, behind);
-      return { batch, reused: batch.length > 0 ? await reuseVectors(em, passages, batch) : new Set() };
+    const { slice, reused } = await inTransaction(async (em) => {
+      const slice = await passagesToEmbed(em, passages, { after, limit: sliceSize });
+      return { slice, reused: slice.length > 0 ? await reuseVectors(em, passages, slice) : new Set() };
     });
-    const last = batch.at(-1);
-    if (last === undefined) {
-      return true;
-    }
-    const isEnd = batch.length < behind.limit;
     signal.throwIfAborted();
-    const fresh = batch.filter(({ position }) => !reused.has(position));
-    if (fresh.length > 0) {
-      const { vectors, tokens } = await embedder.embedPassages(
-        fresh.map(({ text }) => text),
-        signal,
-      );
-      const embedded = fresh.map((passage, index) => ({ ...passage, vector: vectorAt(vectors, index) }));
+    const last = slice.length < sliceSize ? undefined : slice.at(-1);
+    const fresh = byText(slice.filter(({ position }) => !reused.has(position)));
+    for (let from = 0; from < fresh.length; from += embedder.passagesPerCall) {
+      const batch = fresh.slice(from, from + embedder.passagesPerCall);
+      const { embedded, tokens } = await embedTexts(work, batch);
       await inTransaction(async (em) => {
         await storeVectors(em, { ...passages, mean, lists }, embedded);
-        const texts = embedded.length;
+        const { spaceId } = target.generation;
+        const texts = batch.length;
         await recordUsage(em, { spaceId, model: target.model, purpose: 'passages', texts, tokens });
       });
+      const isLast = last === undefined && from + batch.length === fresh.length;
+      if (!isLast) {
+        await inTransaction((em) => showProgress(em, passages, target));
+        if (work.isOver()) {
+          return false;
+        }
+      }
     }
-    if (isEnd) {
+    if (last === undefined) {
       // The end of the embedding, which follows, counts them all.
       return true;
     }
     await inTransaction((em) => showProgress(em, passages, target));
-    after = last.position;
     if (work.isOver()) {
       return false;
     }
+    after = last.position;
   }
+}
+
+/** Calls the model once. */
+async function embedTexts({ embedder, signal }: DocumentEmbedding, batch: readonly Alike[]) {
+  const { vectors, tokens } = await embedder.embedPassages(
+    batch.map(([{ text }]) => text),
+    signal,
+  );
+  const embedded = batch.flatMap((alike, index) =>
+    alike.map((passage) => ({ ...passage, vector: vectorAt(vectors, index) })),
+  );
+  return { embedded, tokens };
+}
+
+/** Passages of one text. */
+type Alike = [PassageToEmbed, ...PassageToEmbed[]];
+
+function byText(passages: readonly PassageToEmbed[]): Alike[] {
+  const texts = new Map<string, Alike>();
+  for (const passage of passages) {
+    const alike = texts.get(passage.text);
+    if (alike === undefined) {
+      texts.set(passage.text, [passage]);
+    } else {
+      alike.push(passage);
+    }
+  }
+  return [...texts.values()];
 }
 
 /**

@@ -26,3 +26,22 @@ it('a passage takes the vector of a document that has its text, though another d
   await space.add('The beacon is blue.');
   expect(embedders.passages).toEqual([]);
 });
+
+it('a text that a document has in hundreds of passages is embedded once', async () => {
+  const embedders = wordEmbedders();
+  const space = await EmbeddingSpace.create(world, embedders);
+  await space.add('The beacon is blue.');
+  embedders.passages.length = 0;
+  const texts = Array.from({ length: 600 }, (_, n) => (n === 400 ? 'The quay is long.' : 'Fish is sold.'));
+  const documentId = await space.add(texts.map((text) => `# Port\n\n${text}`).join('\n\n'));
+  expect(embedders.passages.map(({ text }) => text)).toEqual([
+    'Port\nFish is sold.',
+    'Port\nThe quay is long.',
+  ]);
+  const { rows } = await world.admin.query(
+    'select embedded_count, chunk_count, embedding_pending from documents where id = $1',
+    [documentId],
+  );
+  expect(rows).toEqual([{ embedded_count: 600, chunk_count: 600, embedding_pending: false }]);
+  expect(await space.falselyEmbedded()).toEqual([]);
+});

@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-/** A space with many passages, few of which differ. */
+/** A space with 20,000 passages, those of `texts` many texts again and again. */
 async function fill(texts: number): Promise<EmbeddingSpace> {
   const space = await EmbeddingSpace.create(world, embedders);
   await space.add('The beacon is blue.');
@@ -36,13 +36,15 @@ async function fill(texts: number): Promise<EmbeddingSpace> {
          chunk_count, created_by, generation, embedded_count)
        select $1, gen_random_uuid(), $2, 'a.md', 'text/markdown', 'ready', '', 1, $5::int, $3, 1, $5 from generate_series(1, $6) returning id),
      given as materialized (
-       select id, p, 'Passage ' || (p * 7919 + row_number() over ()) % $7::int as text from documents, generate_series(0, $5 - 1) p),
+       select id, p, n::text as heading, 'Passage ' || n as text
+       from (select id, row_number() over () - 1 as d from documents) numbered, generate_series(0, $5 - 1) p,
+         lateral (select (d * $5 + p) % $7::int as n) texts),
      passages as (
-       insert into chunks (tenant_id, document_id, generation, position, collection_id, text, start_offset, end_offset, config)
-       select $1, id, 1, p, $2, text, 0, 1, 'english' from given),
+       insert into chunks (tenant_id, document_id, generation, position, collection_id, heading, text, start_offset, end_offset, config)
+       select $1, id, 1, p, $2, heading, text, 0, 1, 'english' from given),
      stored as (
        insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
-       select $1, $4, id, 1, p, sha256(convert_to(text, 'UTF8')), decode(repeat('01', 396), 'hex') from given)
+       select $1, $4, id, 1, p, sha256(convert_to(heading || E'\\n' || text, 'UTF8')), decode(repeat('01', 396), 'hex') from given)
      insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)
      select $1, $4, $2, id, 1, p, repeat('10', 192)::bit varying from given`,
     [
@@ -61,7 +63,7 @@ async function fill(texts: number): Promise<EmbeddingSpace> {
 
 const analyse = () => world.admin.query(`analyze ${tables.join(', ')}`);
 
-/** Of 80 passages, every second of which is in the space already. */
+/** Of 80 passages; every second may be in the space already. */
 const text = Array.from(
   { length: 80 },
   (_, n) => `# ${n}\n\n${n % 2 === 0 ? 'Passage' : 'Sentence'} ${n}`,
@@ -79,10 +81,11 @@ function expectAtMost(limits: RowsRead, read: RowsRead): void {
   }
 }
 
-describe.each<[string, () => Promise<EmbeddingSpace>]>([
-  ['without statistics', () => fill(500)],
+describe.each<[string, number, () => Promise<EmbeddingSpace>]>([
+  ['without statistics', 40, () => fill(500)],
   [
     'with statistics that do not know the tenant',
+    40,
     async () => {
       await fill(20_000);
       await analyse();
@@ -91,18 +94,21 @@ describe.each<[string, () => Promise<EmbeddingSpace>]>([
   ],
   [
     'of passages that are nearly all alike',
+    78,
     async () => {
       const space = await fill(3);
       await analyse();
       return space;
     },
   ],
-])('a space of 20,000 passages, %s', (_, made) => {
+])('a space of 20,000 passages, %s', (_, unknown, made) => {
   it('a document is read, embedded and deleted by looking up its own, and a search by its candidates', async () => {
     const space = await made();
     const documentId = await space.upload(text);
+    embedders.passages.length = 0;
     const own = { chunks: 2_000, chunk_embeddings: 2_000, chunk_vectors: 2_000 };
     expectAtMost(own, await readBy(() => space.process(documentId)));
+    expect(embedders.passages.length).toBe(unknown);
     const { rows } = await world.admin.query('select embedded_count from documents where id = $1', [
       documentId,
     ]);
