@@ -2,6 +2,7 @@ import type { Defect } from './defect.ts';
 
 const bytes = 'test/domain/foundation/bytes/postgres-byte-store.test.ts';
 const meaning = 'test/domain/knowledge/search/meaning.test.ts';
+const rowsRead = 'test/domain/knowledge/embeddings/rows-read.test.ts';
 const ingestion = 'test/activities/ingest-document.test.ts';
 const ofSpace = 'test/activities/embed-space.test.ts';
 const nearest = 'domain/knowledge/search/nearest-passages.ts';
@@ -229,9 +230,34 @@ export const knowledgeDefects: readonly Defect[] = [
   {
     name: 'vectors for passages that were replaced',
     file: 'domain/knowledge/embeddings/vectors.ts',
-    replace: [[' and d.generation = c.generation\n       for share of d', '\n       for share of d']],
+    replace: [
+      [
+        'select d.id, d.generation from documents d where d.tenant_id = ? and d.id = ? and d.generation = ? for share',
+        `select d.id, g.generation from (values (?::uuid, ?::uuid, ?::integer)) g(tenant_id, id, generation)
+         join documents d on d.tenant_id = g.tenant_id and d.id = g.id for share of d`,
+      ],
+    ],
     test: ingestion,
     caughtBy: 'gives passages that were replaced meanwhile no vector',
+  },
+  {
+    name: 'vectors of a space read for each passage',
+    file: 'domain/foundation/persistence/without-index.ts',
+    replace: [['`coalesce(${column} = ?::uuid, false)`', '`${column} = ?::uuid`']],
+    test: rowsRead,
+    caughtBy: 'a document is read, embedded and deleted by looking up its own',
+  },
+  {
+    name: 'equal texts looked for from the beginning of a table',
+    file: 'domain/knowledge/embeddings/vectors.ts',
+    replace: [
+      [
+        "e.text_hash between decode(r.hash, 'hex') and decode(r.hash, 'hex')\n         order by e.text_hash limit 1",
+        "e.text_hash = decode(r.hash, 'hex') limit 1",
+      ],
+    ],
+    test: rowsRead,
+    caughtBy: 'a document is read, embedded and deleted by looking up its own',
   },
   {
     name: 'a change of model that counts no vectors',
