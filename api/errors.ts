@@ -38,6 +38,7 @@ export const statusOf = {
   tenant_deleting: forbidden,
   tenant_suspended: forbidden,
   principal_disabled: forbidden,
+  identity_provider_unconfirmed: forbidden,
   model_not_allowed: forbidden,
   tool_not_granted: forbidden,
   content_blocked: forbidden,

@@ -68,6 +68,10 @@ export const providerRecord = z
     provisioning: z.enum(provisionings),
     strict_rotation: z.boolean(),
     status: z.enum(['active', 'disabled']),
+    confirmed_by: uuid.nullable().meta({
+      description:
+        'The principal that confirmed the settings last; null: the operator of the platform, or an earlier version of it.',
+    }),
     created_at: timestamp,
     updated_at: timestamp,
   })

@@ -16,6 +16,7 @@ export function presentProvider(provider: IdentityProvider): ProviderRecord {
     provisioning: provider.provisioning,
     strict_rotation: provider.strictRotation,
     status: provider.status,
+    confirmed_by: provider.confirmedBy ?? null,
     created_at: provider.createdAt.toISOString(),
     updated_at: provider.updatedAt.toISOString(),
   };

@@ -43,6 +43,7 @@ export async function seedIdentity(work: Work, spaceId: string, demo: DemoIdenti
       redirectUris,
       provisioning: 'automatic',
       strictRotation: false,
+      confirmedBy: null,
     });
     await addFirstUser(work, spaceId);
     return;

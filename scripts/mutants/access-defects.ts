@@ -21,10 +21,27 @@ export const accessDefects: readonly Defect[] = [
     name: 'client of a provider changed by whoever manages providers',
     file: 'domain/identity/identity-providers/update-provider.ts',
     replace: [
-      [`return field === 'displayName' ||`, `return field === 'displayName' || field === 'clientId' ||`],
+      ['displayName: _name, status, ...others', 'displayName: _name, clientId: _client, status, ...others'],
     ],
     test: escalation,
     caughtBy: 'does not change the client of a provider',
+  },
+  {
+    name: 'new users of a provider whose manager has left',
+    file: 'domain/identity/sign-in/admit-identity.ts',
+    replace: [
+      ['  await requireConfirmed({ em, secrets, origin }, provider);\n', ''],
+      [`import { requireConfirmed } from '#domain/identity/identity-providers/require-confirmed.ts';\n`, ''],
+    ],
+    test: 'test/api/provider-confirmation.test.ts',
+    caughtBy: 'admits no new user when it lost its role',
+  },
+  {
+    name: 'invite accepted with an identity of a provider whose manager has left',
+    file: 'domain/identity/api-keys/credential-makers.ts',
+    replace: [['and p.confirmed_by <> s.principal_id', 'and p.confirmed_by <> s.principal_id and false']],
+    test: 'test/api/provider-confirmation.test.ts',
+    caughtBy: 'accepts no invite with permissions that the manager of the provider lost',
   },
   {
     name: 'identities that survive a change of client',

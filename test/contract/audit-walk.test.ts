@@ -323,8 +323,8 @@ const rarely: Record<string, string[]> = {
   'threads.start': screened,
   'threads.addMessage': screened,
   'responses.restart': ['security.pii_detected'],
-  // Failed and stolen credentials: test/api/sign-in.test.ts covers them.
-  finishLogin: ['security.login_failed'],
+  // Failed and stolen credentials: test/api/sign-in.test.ts covers them; test/api/provider-confirmation.test.ts the other.
+  finishLogin: ['security.login_failed', 'security.identity_provider_unconfirmed'],
   // Denied, cancelled and failed attempts: test/api/connections.test.ts covers them.
   answerConnectionPopup: ['security.mcp_auth_failed'],
   finishConnectionPopup: ['security.mcp_auth_failed'],
@@ -334,7 +334,7 @@ const rarely: Record<string, string[]> = {
   'connections.initiate': ['security.mcp_auth_failed'],
   deleteConnection: ['security.mcp_auth_failed'],
   'connections.disconnect': ['security.mcp_auth_failed'],
-  createSession: ['security.login_failed'],
+  createSession: ['security.login_failed', 'security.identity_provider_unconfirmed'],
   refreshSession: ['security.refresh_reuse_detected'],
 };
 

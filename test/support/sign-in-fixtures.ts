@@ -48,6 +48,7 @@ export class SignInMaker {
           redirectUris: [],
           provisioning: 'known',
           strictRotation: false,
+          confirmedBy: null,
         },
       ),
     );

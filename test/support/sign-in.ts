@@ -17,7 +17,7 @@ export interface RegisteredProvider {
 
 let counter = 0;
 
-/** Registers a provider for the world's tenant through the ordinary use case. */
+/** Registers a provider for the world's tenant as the operator does. */
 export async function registerProvider(
   database: TestDatabase,
   world: World,
@@ -40,6 +40,7 @@ export async function registerProvider(
         redirectUris: [frontend],
         provisioning: 'automatic',
         strictRotation: false,
+        confirmedBy: null,
         ...settings,
       },
     ),

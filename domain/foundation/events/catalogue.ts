@@ -111,6 +111,7 @@ export const eventTypes = [
   'system.tenant_deletion_completed',
   'space.project_erased',
   'security.principal_erased',
+  'security.identity_provider_unconfirmed',
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];

@@ -94,6 +94,7 @@ export const reachOfTypes = {
   'security.credential_rotated': 'silent',
   'security.credential_deleted': 'silent',
   'security.identity_provider_changed': silent,
+  'security.identity_provider_unconfirmed': notified,
   'security.mcp_auth_started': silent,
   'security.mcp_auth_granted': silent,
   'security.mcp_auth_failed': silent,

@@ -18,6 +18,7 @@ export type DomainErrorCode =
   | 'tenant_deleting'
   | 'tenant_suspended'
   | 'principal_disabled'
+  | 'identity_provider_unconfirmed'
   | 'model_not_allowed'
   | 'tool_not_granted'
   | 'content_blocked'

@@ -9,7 +9,8 @@ type Acting = Pick<Context, 'caller' | 'em'>;
 
 /**
  * The other principals that created the caller's credential, and so may know it too: of its key, or of the identities
- * that its session may come from. Empty when the principal created it, or its provider did by a first sign-in.
+ * that its session may come from, with the principal that confirmed their provider and so may control it. Empty when
+ * the principal created it, or a first sign-in with a provider of the operator did.
  */
 export async function makersOf({ caller, em }: Acting): Promise<string[]> {
   const rows = await em.execute<{ maker: string }[]>(
@@ -18,8 +19,12 @@ export async function makersOf({ caller, em }: Acting): Promise<string[]> {
      select unnest(i.makers) from sessions s
      join external_identities i
        on i.tenant_id = s.tenant_id and i.provider_id = s.provider_id and i.principal_id = s.principal_id
-     where s.id = ?`,
-    [caller.apiKeyId, caller.sessionId ?? null],
+     where s.id = ?
+     union
+     select p.confirmed_by::text from sessions s
+     join identity_providers p on p.tenant_id = s.tenant_id and p.id = s.provider_id
+     where s.id = ? and p.confirmed_by <> s.principal_id`,
+    [caller.apiKeyId, caller.sessionId ?? null, caller.sessionId ?? null],
   );
   return rows.map(({ maker }) => maker);
 }

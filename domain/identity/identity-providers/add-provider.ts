@@ -53,13 +53,14 @@ export async function registerProvider(
   }
   await requireProviderRights(ctx, { id, provisioning: input.provisioning });
   const work = { em: ctx.em, secrets: ctx.secrets, actor: ctx.caller };
-  return { provider: await addProvider(work, { ...input, id }), replayed: false };
+  const provider = await addProvider(work, { ...input, id, confirmedBy: ctx.caller.principalId });
+  return { provider, replayed: false };
 }
 
-/** Like `registerProvider`, for the setup of a tenant. */
+/** Like `registerProvider`, for the setup of a tenant, where the operator confirms the settings (`confirmedBy` null). */
 export async function addProvider(
   work: { em: EntityManager; secrets: Secrets; actor: Actor },
-  input: NewProvider & { id: string },
+  input: NewProvider & { id: string; confirmedBy: string | null },
 ): Promise<IdentityProvider> {
   const { em, actor } = work;
   if (!providerSlug.test(input.slug)) {
@@ -77,6 +78,7 @@ export async function addProvider(
     redirectUris: redirectUris(input.redirectUris),
     provisioning: input.provisioning,
     strictRotation: input.strictRotation,
+    confirmedBy: input.confirmedBy,
   });
   await saveClientSecret(work, provider, input.clientSecret);
   const taken = mapUniqueViolation('This tenant has an identity provider with this slug.', 'slug');

@@ -17,6 +17,8 @@ const schema = defineEntity({
     redirectUris: p.array().default([]),
     provisioning: p.text().$type<Provisioning>().default('known'),
     strictRotation: p.boolean().default(false),
+    /** See `requireConfirmed`; null: the operator, or before providers had this. */
+    confirmedBy: p.uuid().nullable(),
     status: p.text().$type<'active' | 'disabled'>().default('active'),
     /** The sessions that began before have ended: see `endSessionsOfProvider`. */
     sessionsEndedAt: p.datetime().nullable(),

@@ -33,7 +33,14 @@ export async function requireProviderRights(
     });
   }
   if (provisioning === 'automatic') {
-    await requireNoMoreThanAnyAddress(ctx);
-    await requireRoleOfNoMore(ctx, firstRole);
+    await requireRightsOfNewUser(ctx);
   }
+}
+
+/**
+ * All that a user gets by its first sign-in, or could get by an invite. @throws `missing_permission`
+ */
+export async function requireRightsOfNewUser(ctx: Context): Promise<void> {
+  await requireNoMoreThanAnyAddress(ctx);
+  await requireRoleOfNoMore(ctx, firstRole);
 }

@@ -21,8 +21,9 @@ export type UpdateProvider = { providerId: string; status?: IdentityProvider['st
 
 /**
  * Changes a provider's settings. Disabling it refuses new sign-ins and ends its sessions. Another client also ends
- * them and unlinks all identities: a provider may give each client different subjects. An update without a change
- * records no event.
+ * them and unlinks all identities: a provider may give each client different subjects. Unless it is only renamed or
+ * disabled, the caller confirms the provider, also by repeating its settings: see `requireConfirmed`. An update without
+ * a change records no event.
  * @throws `missing_permission`, and by `requireProviderRights` unless it is only renamed or disabled;
  *   `identity_provider_not_found`, `url_not_allowed`, and `principal_not_found` for a caller who is being deleted
  */
@@ -49,9 +50,13 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
   if (givesSecret) {
     changed.push('clientSecret');
   }
-  if (!changed.every((field) => isHarmless(field, changes.status))) {
+  if (!isHarmless(input)) {
     const provisioning = changes.provisioning ?? provider.provisioning;
     await requireProviderRights(ctx, { id: provider.id, provisioning });
+    if (provider.confirmedBy !== ctx.caller.principalId) {
+      provider.confirmedBy = ctx.caller.principalId;
+      changed.push('confirmedBy');
+    }
   }
   Object.assign(provider, Object.fromEntries(changedNames.map((field) => [field, changes[field]])));
   if (givesSecret) {
@@ -65,9 +70,9 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
   return provider;
 }
 
-/** Whether a change has no influence on who can sign in. */
-function isHarmless(field: string, status: IdentityProvider['status'] | undefined): boolean {
-  return field === 'displayName' || (field === 'status' && status === 'disabled');
+/** Whether an update names nothing that has an influence on who can sign in. */
+function isHarmless({ providerId: _id, displayName: _name, status, ...others }: UpdateProvider): boolean {
+  return status !== 'active' && Object.values(others).every((value) => value === undefined);
 }
 
 /** Applies the consequences of the changes and records the event. */
@@ -88,10 +93,17 @@ async function applyChanges(
       resource: { type: 'identity_provider', id: providerId },
       changedFields: [...changed],
       metadata: {
-        change: changed.includes('status') ? provider.status : 'updated',
+        change: changeOf(provider, changed),
         sessions_ended: ended,
         ...(unlinked === null ? {} : { identities_unlinked: unlinked }),
       },
     });
   }
+}
+
+function changeOf({ status }: IdentityProvider, changed: readonly string[]): string {
+  if (changed.includes('status')) {
+    return status;
+  }
+  return changed.every((field) => field === 'confirmedBy') ? 'confirmed' : 'updated';
 }

@@ -3,6 +3,7 @@ import { foldedInSql } from '#domain/identity/principals/fold-address.ts';
 import { reachesOwn } from '#domain/foundation/access/authorize-own.ts';
 import type { Caller, Identity } from '#domain/foundation/access/caller.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { loadCaller } from '#domain/foundation/access/load-caller.ts';
 import {
   permissions,
@@ -114,7 +115,7 @@ async function requireStandings(
   const { em, caller } = ctx;
   const keyScope = keyPermissions === null ? null : expand(keyPermissions);
   const everywhere = await loadCaller(em, caller, caller.origin, null);
-  const inSpaces = new Map<string | null, Caller>([[null, everywhere]]);
+  const inSpaces = new Map<string | null, Caller | null>([[null, everywhere]]);
   const heldBy = new Map<string, Permission[]>();
   for (const { space_id: spaceId, project_id: projectId, role_key: roleKey } of standings) {
     const held =
@@ -126,13 +127,28 @@ async function requireStandings(
       );
     heldBy.set(roleKey, held);
     if (firstMissing(held, everywhere.granted) !== null) {
-      const there = inSpaces.get(spaceId) ?? (await loadCaller(em, caller, caller.origin, spaceId));
+      const known = inSpaces.get(spaceId);
+      const there = known === undefined ? await callerIn(ctx, spaceId) : known;
       inSpaces.set(spaceId, there);
-      requireCovered(
-        held,
-        projectId === null ? there : (await inProject({ ...ctx, caller: there }, projectId)).caller,
-      );
+      if (there !== null) {
+        requireCovered(
+          held,
+          projectId === null ? there : (await inProject({ ...ctx, caller: there }, projectId)).caller,
+        );
+      }
     }
+  }
+}
+
+/** Null in a space that is being deleted: a role there gives nothing. */
+async function callerIn({ em, caller }: Context, spaceId: string | null): Promise<Caller | null> {
+  try {
+    return await loadCaller(em, caller, caller.origin, spaceId);
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'space_not_found') {
+      return null;
+    }
+    throw error;
   }
 }
 

@@ -46,7 +46,8 @@ export async function verifyIdToken(
  * Redeems a verified ID token: consumes the sign-in, marks the token as used, and admits its subject, all in one
  * transaction of which the database lets one of many win. If the provider's identity changed since the token was
  * verified, the token is refused.
- * @throws `login_transaction_required`, `id_token_invalid`, `principal_disabled`, `tenant_suspended`
+ * @throws `login_transaction_required`, `id_token_invalid`, `identity_provider_unconfirmed`, `principal_disabled`,
+ *   `tenant_suspended`
  */
 export async function consumeIdToken(
   em: EntityManager,
@@ -107,6 +108,8 @@ function reasonOf(error: unknown): LoginFailure | null {
       return error instanceof UnknownIdentity ? 'unknown_identity' : 'id_token_invalid';
     case 'identity_provider_unavailable':
       return 'provider_unavailable';
+    case 'identity_provider_unconfirmed':
+      return 'provider_unconfirmed';
     case 'principal_disabled':
       return 'principal_disabled';
     default:

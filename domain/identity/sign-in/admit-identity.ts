@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
+import { requireConfirmed } from '#domain/identity/identity-providers/require-confirmed.ts';
 import { firstRole } from '#domain/identity/identity-providers/require-provider-rights.ts';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
@@ -20,6 +21,7 @@ interface Admission {
  * Resolves a provider's subject to a principal, never by address. A new subject becomes a user with the role `member`
  * if the provider's setting allows it.
  * @returns null for a new subject that is not allowed
+ * @throws `identity_provider_unconfirmed` for a new subject
  */
 export async function admitIdentity(
   em: EntityManager,
@@ -56,6 +58,8 @@ async function createUser(
   { claims, requestId, secrets }: Admission,
 ): Promise<string> {
   const { tenantId } = provider;
+  const origin = { via: 'api', requestId } as const;
+  await requireConfirmed({ em, secrets, origin }, provider);
   const id = newId();
   const principal = em.create(Principal, {
     tenantId,
@@ -77,7 +81,7 @@ async function createUser(
     tenantId,
     principalId: id,
     principalType: 'user',
-    origin: { via: 'api', requestId },
+    origin,
   } as const;
   await recordEvent(em, actor, {
     type: 'security.principal_created',

@@ -33,7 +33,8 @@ export interface Callback {
  * Finishes the browser's part of a sign-in. The address that it returns carries a handle that this browser can redeem
  * once within a minute, or one of a fixed list of error codes; never a secret, never a provider's words.
  * @throws `login_transaction_required` without the matching state and cookie, `id_token_invalid`,
- *   `redirect_uri_not_allowed`, `identity_provider_unavailable`, `principal_disabled`, `tenant_suspended`
+ *   `redirect_uri_not_allowed`, `identity_provider_unavailable`, `identity_provider_unconfirmed`, `principal_disabled`,
+ *   `tenant_suspended`
  */
 export async function finishCallback(parts: SignInParts, callback: Callback): Promise<string> {
   const { requestId } = callback;

@@ -21,8 +21,8 @@ export interface RedeemIdToken {
 /**
  * Opens a session for an ID token that the caller got from the provider itself, with the nonce of a sign-in that was
  * started here.
- * @throws `login_transaction_required`, `id_token_invalid`, `identity_provider_unavailable`, `principal_disabled`,
- *   `tenant_suspended`, `idempotency_key_reused`
+ * @throws `login_transaction_required`, `id_token_invalid`, `identity_provider_unavailable`,
+ *   `identity_provider_unconfirmed`, `principal_disabled`, `tenant_suspended`, `idempotency_key_reused`
  */
 export async function redeemIdToken(
   parts: SignInParts,

@@ -225,6 +225,12 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
     title: () => 'A principal was refused many times',
     body: () => 'It was refused ten times within ten minutes.',
   },
+  'security.identity_provider_unconfirmed': {
+    audience: [tenantAdmins],
+    title: () => 'An identity provider admits no new users until it is confirmed',
+    body: (event) =>
+      `Check the settings of ${text(event, 'slug')} and save them: the principal that did so last no longer may.`,
+  },
   'system.tenant_deletion_requested': {
     audience: [tenantOwners],
     // Another person may have acted as it.

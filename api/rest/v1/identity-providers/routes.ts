@@ -100,7 +100,7 @@ export async function identityProviderRoutes(instance: FastifyInstance): Promise
         operationId: 'updateIdentityProvider',
         summary: 'Change an identity provider, or disable it',
         description:
-          'Disabling it refuses new sign-ins and ends its sessions; changing client_id also ends them, and unlinks every identity.',
+          'Disabling it refuses new sign-ins and ends its sessions; changing client_id also ends them, and unlinks every identity. Unless only display_name or the status disabled is sent, the caller confirms the provider, also with the values that it has.',
         params: contract.providerParams,
         body: contract.updateProviderBody,
         response: { 200: contract.providerEnvelope, ...errorResponses },

@@ -24,6 +24,7 @@ const tags = ['Sign-in'];
 const anonymous = 'nobody has signed in yet';
 /** Recorded where the provider's settings admit new users. */
 const newcomer = 'security.principal_created';
+const failures = ['security.login_failed', 'security.identity_provider_unconfirmed'] as const;
 const base = '/auth/oidc/:provider_id';
 /**
  * The day of the first release, in the format of RFC 9745. The callback per provider was deprecated from the start: it
@@ -84,7 +85,7 @@ export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
       `${base}/callback`,
       {
         onRequest: async (_request, reply) => void reply.header('Deprecation', deprecatedSince),
-        config: { public: anonymous, audit: [newcomer, 'security.login_failed'] },
+        config: { public: anonymous, audit: [newcomer, ...failures] },
         schema: {
           tags,
           operationId: 'finishLogin',
@@ -123,7 +124,7 @@ export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
       {
         config: {
           public: anonymous,
-          audit: ['security.login_succeeded', newcomer, 'security.login_failed'],
+          audit: ['security.login_succeeded', newcomer, ...failures],
         },
         schema: {
           tags,

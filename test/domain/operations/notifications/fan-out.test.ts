@@ -327,6 +327,7 @@ describe('the rules', () => {
       'security.api_key_created',
       'security.role_assigned',
       'security.permission_denied',
+      'security.identity_provider_unconfirmed',
       'system.tenant_deletion_requested',
       'system.tenant_deletion_imminent',
       'system.tenant_deletion_cancelled',

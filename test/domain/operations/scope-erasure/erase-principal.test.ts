@@ -49,6 +49,7 @@ const stays = [
   'events.actor_id',
   'events.metadata',
   'events.resource_id',
+  'identity_providers.confirmed_by',
   'invites.answered_by',
   'invites.invited_by',
   'mcp_connections.connected_by',
