@@ -250,6 +250,34 @@ describe('a provider whose client changes', () => {
     expect(await tryToSignIn(provider.slug, 'ada')).toBe('200');
   });
 
+  it('leaves sign-ins alone that have expired, of which anybody may have begun very many', async () => {
+    const begun = await startLogin(gateway, provider.slug);
+    const parked = await startLogin(gateway, provider.slug);
+    const back = await callback(gateway, server.authorize(parked.address, 'ada'), parked.cookie);
+    await admin.query(
+      `insert into login_transactions
+         (tenant_id, id, provider_id, state_hash, nonce_hash, cookie_hash, proof, handle_hash, handle_expires_at, expires_at)
+       select $1, gen_random_uuid(), $2, 's' || n, 'n' || n, 'c', '', nullif('h' || n, 'h' || n / 2 * 2),
+         now() - interval '12 minutes', now() - interval '3 minutes' from generate_series(1, 100) n`,
+      [world.tenantId, provider.id],
+    );
+    expect(verdict(await patch(owner.apiKey, { client_id: 'next-client' }))).toBe('200');
+    const { rows } = await admin.query(
+      `select expires_at < now() as expired, consumed_at is not null as consumed, handle_hash is not null as handle,
+         count(*)::int as n from login_transactions where tenant_id = $1 group by 1, 2, 3 order by 1, 2, 3`,
+      [world.tenantId],
+    );
+    expect(rows).toEqual([
+      { expired: false, consumed: true, handle: false, n: 2 },
+      { expired: true, consumed: false, handle: false, n: 50 },
+      { expired: true, consumed: false, handle: true, n: 50 },
+    ]);
+    const late = await callback(gateway, server.authorize(begun.address, 'ada'), begun.cookie);
+    expect(verdict(late)).toBe('401 login_transaction_required');
+    const redeemed = await redeem(gateway, { handle: handleOf(back) }, { cookie: parked.cookie });
+    expect(verdict(redeemed)).toBe('401 invalid_credentials');
+  });
+
   it('keeps them when it is set to its present value', async () => {
     await signIn(gateway, server, provider.slug, 'ada');
     const known = (await eventsOf()).length;

@@ -2,12 +2,14 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 
 /**
  * Ends every open sign-in with the provider, also those whose session is not redeemed yet. Waits for a sign-in that
- * is being finished.
+ * is being finished, also while it expires. Expired sign-ins stay as they are until they are deleted: anybody may
+ * begin a sign-in, so there may be any number of them.
  */
 export async function closeLogins(em: EntityManager, providerId: string): Promise<void> {
   await em.execute(
     `update login_transactions set consumed_at = coalesce(consumed_at, now()), handle_hash = null
-     where provider_id = ? and (consumed_at is null or handle_hash is not null)`,
+     where provider_id = ? and (consumed_at is null and expires_at > now() - interval '1 minute'
+       or handle_hash is not null and handle_expires_at > now())`,
     [providerId],
   );
 }
