@@ -114,10 +114,14 @@ async function extract(
     await keepAlive(({ signal }) => uploads.take(input.tenantId, signal), heartbeatMs, lost);
   }
   try {
-    const source = { tenantId: input.tenantId, read: () => readContent(unitOfWork, input) };
-    const { chunks } = await withHeartbeats({ during: lost + 1, after: lost }, () =>
-      inPlace(() => extractor.extract(source, context.cancellationSignal)),
-    );
+    const { chunks } = await withHeartbeats(lost, (begin) => {
+      const read = () => {
+        begin();
+        return readContent(unitOfWork, input);
+      };
+      const source = { tenantId: input.tenantId, read };
+      return inPlace(() => extractor.extract(source, context.cancellationSignal));
+    });
     return { chunks };
   } catch (error) {
     if (error instanceof ExtractorBusy) {
@@ -147,26 +151,28 @@ async function inPlace<T>(extract: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Sends heartbeats while `work` runs, with details for the next attempt. Each is a write of the Temporal server, and
- * most documents are extracted at once: a first attempt sends none that it does not need.
+ * Sends heartbeats while `work` runs, with the number of lost extractions for the next attempt: from `begin` on, when
+ * there is a place and the document is read, this one would be another. Each is a write of the Temporal server, and most
+ * documents are extracted at once: a first attempt sends none that it does not need.
  */
-async function withHeartbeats<T>(
-  details: { during: number; after: number },
-  work: () => Promise<T>,
-): Promise<T> {
+async function withHeartbeats<T>(lost: number, work: (begin: () => void) => Promise<T>): Promise<T> {
   const context = Context.current();
+  let lostWithThis = lost;
   let isKnown = false;
   const beat = () => {
     isKnown = true;
-    context.heartbeat(details.during);
+    context.heartbeat(lostWithThis);
   };
-  if (context.info.attempt > 1) beat();
+  const begin = () => {
+    lostWithThis = lost + 1;
+    if (context.info.attempt > 1) beat();
+  };
   const timer = setInterval(beat, heartbeatMs);
   try {
-    return await work();
+    return await work(begin);
   } finally {
     clearInterval(timer);
-    if (isKnown) context.heartbeat(details.after);
+    if (isKnown) context.heartbeat(lost);
   }
 }
 

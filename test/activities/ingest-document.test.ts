@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
@@ -60,13 +61,15 @@ const rowsOf = async (documentId: string) => {
 
 /** Finds a text of one passage without a process. */
 const instant = (text: string): DocumentExtractor => ({
-  extract: () =>
-    Promise.resolve({
+  extract: async (source) => {
+    await source.read();
+    return {
       mediaType: 'text/markdown',
       text,
       sections: [],
       chunks: [{ heading: null, text, start: 0, end: text.length, page: null, anchor: null }],
-    }),
+    };
+  },
 });
 
 const broken: DocumentExtractor = { extract: () => Promise.reject(new Error('the disk is gone')) };
@@ -167,6 +170,26 @@ describe('ingestDocument', () => {
     expect(await read).toMatchObject({ status: 'ready' });
     expect(beats).toContain(3);
     expect(beats.at(-1)).toBe(2);
+  });
+
+  it('counts no extraction as lost while the document waits for a place', async () => {
+    const { input } = await upload('One.');
+    const waiting: DocumentExtractor = {
+      // A heartbeat is due meanwhile.
+      extract: async () => {
+        await sleep(2_500);
+        throw new ExtractorBusy();
+      },
+    };
+    const environment = new MockActivityEnvironment({ heartbeatDetails: 2, attempt: 3 });
+    const beats: unknown[] = [];
+    environment.on('heartbeat', (details: unknown) => beats.push(details));
+    const deps = { unitOfWork: world.unitOfWork, extractor: waiting };
+    await expect(
+      environment.run(createKnowledgeActivities(deps).ingestDocument, input),
+    ).rejects.toMatchObject({ type: 'extractor_busy' });
+    expect(beats).toContain(2);
+    expect(beats).not.toContain(3);
   });
 
   it('finds nothing to do for a document that was deleted or never was in the tenant', async () => {

@@ -66,7 +66,9 @@ async function runOn(
   const complete = (of: KnowledgeSpace, count: number) =>
     until('Documents were not ready with all vectors', stuckAfterMs, async () => {
       const rows = await documentRows(query, of);
-      return rows.length === count && rows.every(isEmbedded) ? rows : null;
+      if (rows.length === count && rows.every(isEmbedded)) return rows;
+      const unfinished = rows.filter((row) => !isEmbedded(row));
+      throw new Error(`${rows.length} of ${count}, unfinished: ${JSON.stringify(unfinished)}`);
     });
 
   for (const each of [space, undisturbed]) {
