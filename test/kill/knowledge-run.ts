@@ -91,16 +91,21 @@ async function runOn(
     watch(field, over.signal),
   ]);
   searching.catch(() => undefined);
-  const strike = async (kind: KnowledgeStrike) => {
+  /** @returns whether there was something to strike */
+  const tryToStrike = async (kind: KnowledgeStrike): Promise<boolean> => {
     await sleep(random() * options.pauseMs);
     try {
       const struck = await strikeKnowledge(field, kind);
       recoveries.follow(struck);
       say(`${kind} ${struck.signal} over ${struck.held.length} documents, ${searches.done} searches`);
+      return true;
     } catch (error) {
-      missed.push(`${kind}: ${(error as Error).message}`);
-      say(missed.at(-1)!);
+      say(`${kind}: ${(error as Error).message}`);
+      return false;
     }
+  };
+  const strike = async (kind: KnowledgeStrike) => {
+    if (!(await tryToStrike(kind))) missed.push(kind);
   };
   try {
     const waiting = documents.values();
@@ -115,7 +120,11 @@ async function runOn(
       // Otherwise all of it may be done before the replacement of the worker that was killed before is ready.
       await fleet.untilReady('worker', 2);
       upload();
-      await strike(kind);
+      // The moment between the passages and the vectors of a document is short, and may pass unseen.
+      if (!(await tryToStrike(kind))) {
+        upload();
+        await strike(kind);
+      }
     }
     await fleet.settle();
     await Promise.all(uploads);
