@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { cellText, readCellStyles } from '#adapters/knowledge/formats/cell-values.ts';
+import { readCellStyles } from '#adapters/knowledge/formats/cell-styles.ts';
+import { cellText } from '#adapters/knowledge/formats/cell-values.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { expectLinear } from '../support/growth.ts';
 import { zipOf } from '../support/zip-writer.ts';

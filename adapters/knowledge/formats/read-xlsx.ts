@@ -1,6 +1,7 @@
 import type { ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { Archive } from './archive.ts';
-import { cellText, readCellStyles, type CellStyles } from './cell-values.ts';
+import { readCellStyles, type CellStyles } from './cell-styles.ts';
+import { cellText } from './cell-values.ts';
 import { drawingText } from './drawing-text.ts';
 import { mainPart, relationsOf, type Relation } from './package-parts.ts';
 import { cellRange, TableRows } from './table-rows.ts';
