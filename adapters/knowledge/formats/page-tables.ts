@@ -1,41 +1,17 @@
 import { HtmlTableReader } from './html-table-reader.ts';
+import { isPlainText, textNode, walk, type PageDocument, type PageNode } from './page-nodes.ts';
+import { contents, paragraphs } from './page-paragraphs.ts';
 import { raisedMark } from './raised-mark.ts';
 
-/** What is used of the nodes of a page. */
-export interface PageNode {
-  readonly nodeType: number;
-  readonly localName?: string;
-  readonly className?: string;
-  readonly firstChild: PageNode | null;
-  readonly nextSibling: PageNode | null;
-  readonly parentNode: PageNode | null;
-  textContent: string | null;
-  getAttribute?(name: string): string | null;
-  setAttribute?(name: string, value: string): void;
-  removeAttribute?(name: string): void;
-  querySelector?(selector: string): PageNode | null;
-  append?(...nodes: (PageNode | string)[]): void;
-  replaceWith?(...nodes: (PageNode | string)[]): void;
-}
-
-export interface PageDocument extends PageNode {
-  readonly documentElement: PageNode | null;
-  createElement(name: string): PageNode;
-}
-
-const textNode = 3;
 const spans = ['colspan', 'rowspan'];
 /** Equations are tables to some programs. */
 const equation = /\bltx_|\bnumblk\b/;
-const silent = /^(?:script|style|template|noscript)$/;
 /** They do not divide a word. */
 const inline = /^(?:a|abbr|b|code|em|font|i|small|span|strong|sub|sup|u|var)$/;
 const separate = /^(?:br|p|div|li|dt|dd)$/;
 
 /** Characters of the address of a link. */
 const maxAddress = 500;
-
-const shownAddress = / \((https?:\/\/\S+)\)(?=[\s;]|$)/i;
 
 /** A table that is open: its cells, and whether it has other tables. */
 interface Layout {
@@ -93,29 +69,6 @@ export function plainTables(document: PageDocument): void {
   for (const change of changes) change();
 }
 
-/** Every node once, whatever the depth. */
-function walk(root: PageNode, { enter, leave }: Record<'enter' | 'leave', (node: PageNode) => void>): void {
-  let node: PageNode | null = root;
-  while (node !== null) {
-    enter(node);
-    const child: PageNode | null = silent.test(node.localName ?? '') ? null : node.firstChild;
-    if (child !== null) {
-      node = child;
-      continue;
-    }
-    while (node !== null) {
-      leave(node);
-      if (node === root) return;
-      if (node.nextSibling !== null) break;
-      node = node.parentNode;
-    }
-    node = node?.nextSibling ?? null;
-  }
-}
-
-const isPlainText = ({ firstChild }: PageNode): boolean =>
-  firstChild?.nodeType === textNode && firstChild.nextSibling === null;
-
 /** What follows the text of a link within a row, which has no markup. */
 function addressOf(link: PageNode): string {
   const href = link.getAttribute?.('href')?.trim() ?? '';
@@ -128,38 +81,6 @@ function spansOf(node: PageNode): ReadonlyMap<string, string> {
   return new Map(spans.map((name) => [name, node.getAttribute?.(name) ?? '']));
 }
 
-/** The contents of cells, apart from each other. */
-function contents(document: PageDocument, cells: readonly PageNode[]): PageNode {
-  const all = document.createElement('div');
-  for (const cell of cells) {
-    const content = document.createElement('div');
-    while (cell.firstChild !== null) content.append?.(cell.firstChild);
-    all.append?.(content);
-  }
-  return all;
-}
-
 function withoutSpans(cell: PageNode): void {
   for (const name of spans) cell.removeAttribute?.(name);
-}
-
-/** Addresses as links with the names of their servers: markdown would escape characters of others. */
-function linked(document: PageDocument, line: string): (PageNode | string)[] {
-  return line.split(shownAddress).flatMap((part, at) => {
-    if (at % 2 === 0) return [part];
-    const link = document.createElement('a');
-    link.setAttribute?.('href', part);
-    link.textContent = part.split('/')[2] ?? part;
-    return [' (', link, ')'];
-  });
-}
-
-function paragraphs(document: PageDocument, lines: readonly string[]): PageNode {
-  const all = document.createElement('div');
-  for (const line of lines) {
-    const paragraph = document.createElement('p');
-    paragraph.append?.(...linked(document, line));
-    all.append?.(paragraph);
-  }
-  return all;
 }
