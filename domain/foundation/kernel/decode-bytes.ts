@@ -3,13 +3,23 @@ const others: ReadonlyMap<string, (bytes: Uint8Array) => string> = new Map([
   ['utf-32le', (bytes) => decodeUtf32(bytes, true)],
   ['utf-32be', (bytes) => decodeUtf32(bytes, false)],
   ['iso-2022-kr', decodeIso2022Kr],
+  ['ibm855', decodeIbm855],
 ]);
+/** The characters of IBM855 beyond ASCII. */
+const ibm855 =
+  'ђЂѓЃёЁєЄѕЅіІїЇјЈљЉњЊћЋќЌўЎџЏюЮъЪаАбБцЦдДеЕфФгГ«»░▒▓│┤хХиИ╣║╗╝йЙ┐' +
+  '└┴┬├─┼кК╚╔╩╦╠═╬¤лЛмМнНоОп┘┌█▄Пя▀ЯрРсСтТуУжЖвВьЬ№\u00ADыЫзЗшШэЭщЩчЧ§■\u00A0';
 /** Code points that are made into text at once. */
 const atOnce = 8_192;
 
 /** @param encoding as `detectEncoding` names it */
 export function decodeBytes(bytes: Uint8Array, encoding: string): string {
   return others.get(encoding)?.(bytes) ?? new TextDecoder(encoding).decode(bytes);
+}
+
+function decodeIbm855(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  return text.replace(/[\u0080-\u00FF]/g, (character) => ibm855[character.charCodeAt(0) - 0x80] ?? '');
 }
 
 /** After its mark of the order of bytes; what is no character is U+FFFD. */

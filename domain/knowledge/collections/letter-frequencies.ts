@@ -29,7 +29,7 @@ const hebrew = ['יוהלאתרבשמנםחדעקפכגטןסזצךףץ'].map(sc
 const arabic = ['اليمنرتوبهعدسفكقحجأةىشصطخذضإغءزثئظؤآ'].map(script);
 const thai = ['านรอกเง่ม้ยลวดทส็ัีตคบปหแจไพชขโใถึผิืุู์ธซศณฐญภฟษะำๆฉฝฮฤฌฎฏฆฬ'].map(script);
 
-/** Encodings of one byte a character, as `TextDecoder` names them, with their languages; of equals the first counts. */
+/** Encodings of one byte a character, as `decodeBytes` takes them, with their languages; of equals the first counts. */
 export const singleByteEncodings: readonly (readonly [encoding: string, alphabets: readonly Alphabet[]])[] = [
   ['windows-1252', western],
   ['iso-8859-15', western],
@@ -43,6 +43,7 @@ export const singleByteEncodings: readonly (readonly [encoding: string, alphabet
   ['koi8-u', cyrillic],
   ['iso-8859-5', cyrillic],
   ['ibm866', cyrillic],
+  ['ibm855', cyrillic],
   ['x-mac-cyrillic', cyrillic],
   ['windows-1253', greek],
   ['iso-8859-7', greek],

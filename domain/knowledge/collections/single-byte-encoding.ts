@@ -1,3 +1,4 @@
+import { decodeBytes } from '#domain/foundation/kernel/decode-bytes.ts';
 import { singleByteEncodings, type Alphabet } from './letter-frequencies.ts';
 
 /** Characters beyond ASCII that are weighed. */
@@ -60,8 +61,7 @@ const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
 
 function viewsOf(encoding: string, alphabets: readonly Alphabet[]): View[] {
   const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
-  const decoder = new TextDecoder(encoding);
-  const characters = Array.from(bytes, (byte) => decoder.decode(bytes.subarray(byte, byte + 1)));
+  const characters = Array.from(decodeBytes(bytes, encoding));
   const kinds = characters.map(kindOf);
   return alphabets.map((alphabet) => ({
     encoding,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { decodeBytes } from '#domain/foundation/kernel/decode-bytes.ts';
 import { detectEncoding } from '#domain/knowledge/collections/text-encoding.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
@@ -81,6 +82,11 @@ describe('detectEncoding', () => {
       '8ca0efaa20afaeaae0a0e8a5ad20a220e1a8ada8a920e6a2a5e220a5e9f120a220afe0aee8abaeac20a3aea4e3',
     ],
     [
+      'ibm855',
+      'Маяк покрашен в синий цвет ещё в прошлом году',
+      'd3a0dec620d8d6c6e1a0f5a8d420eb20e3b7d4b7bd20a4eba8e520a8f98420eb20d8e1d6f5d0d6d220acd6a6e7',
+    ],
+    [
       'x-mac-cyrillic',
       'Маяк Халдена Покрашен в синий цвет ещё в прошлом году',
       '8ce0dfea2095e0ebe4e5ede0208feeeaf0e0f8e5ed20e220f1e8ede8e920f6e2e5f220e5f9de20e220eff0eef8ebeeec20e3eee4f3',
@@ -102,7 +108,7 @@ describe('detectEncoding', () => {
     ],
     ['windows-1252', 'Lift £825, ±5 °C, café', '4c69667420a33832352c20b13520b0432c20636166e9'],
   ])('sees %s, an encoding of one byte a character, in “%s”', (encoding, text, bytes) => {
-    expect(new TextDecoder(detectEncoding(hex(bytes)) ?? '').decode(hex(bytes))).toBe(text);
+    expect(decodeBytes(hex(bytes), detectEncoding(hex(bytes)) ?? '')).toBe(text);
     expect(detectEncoding(hex(bytes))).toBe(encoding);
   });
 
