@@ -106,6 +106,25 @@ it('links of cells have their addresses', async () => {
   );
 });
 
+it('links of the names of rows have their addresses, and those of columns have none', async () => {
+  const link = (name: string) => `<a href="https://a.example/${name}">${name}</a>`;
+  const row = (name: string, value: string) =>
+    `<tr><th scope="row">${link(name)}</th><td rowspan="1">${value}</td></tr>`;
+  const page = (head: string) =>
+    `<h1>H</h1><p>Text.</p><table>${head}${row('Halden', '12 m')}${row('Moss', '9 m')}</table>`;
+  const shown = (name: string) => `${name} ([a.example](https://a.example/${name}))`;
+  expect(await textOf('text/html', page(`<tr><th>${link('Name')}</th><th>Depth</th></tr>`))).toContain(
+    `Name: ${shown('Halden')}; Depth: 12 m\n\nName: ${shown('Moss')}; Depth: 9 m`,
+  );
+  expect(await textOf('text/html', page(''))).toContain(`${shown('Halden')}: 12 m\n\n${shown('Moss')}: 9 m`);
+});
+
+it('a name of several rows stays in each of them without its address, where that is long', async () => {
+  const link = `<a href="https://a.example/${'a'.repeat(250)}">Halden</a>`;
+  const page = `<h1>H</h1><p>Text.</p><table><tr><th>Name</th><th>Depth</th></tr><tr><th rowspan="2">${link}</th><td>12 m</td></tr><tr><td>9 m</td></tr></table>`;
+  expect(await textOf('text/html', page)).toContain('Name: Halden; Depth: 9 m');
+});
+
 it.each(['```rust\nVec<String>\n```', 'At <https://a.example>.', '## Heading', '- item'])(
   'a table with %j of markdown in it stays as it is',
   (inner) => {

@@ -1,12 +1,19 @@
-import { spanOf, tableLines, type HtmlCell, type HtmlRow } from './html-tables.ts';
+import { spanOf, tableLines, type SpanningCell, type SpanningRow } from './table-lines.ts';
 import type { XmlAttributes } from './xml-reader.ts';
+
+interface OpenCell {
+  parts: string[];
+  /** Places of addresses in `parts`. */
+  addresses: Set<number>;
+  cell: SpanningCell;
+}
 
 /** A table that is open. */
 interface OpenTable {
   /** Number of the paragraphs before it. */
   start: number;
-  rows: HtmlRow[];
-  cell: { parts: string[]; open: HtmlCell } | null;
+  rows: SpanningRow[];
+  cell: OpenCell | null;
   isHead: boolean;
   isRow: boolean;
   isCaption: boolean;
@@ -33,9 +40,9 @@ export class HtmlTableReader {
     else if (name === 'td' || name === 'th') {
       if (!table.isRow) beginRow(table);
       const [columns, rows] = [spanOf(attributes().get('colspan')), spanOf(attributes().get('rowspan'))];
-      const open = { text: '', isHeader: name === 'th', columns, rows };
-      table.cell = { parts: [], open };
-      table.rows.at(-1)?.cells.push(open);
+      const cell = { text: '', name: '', isHeader: name === 'th', columns, rows };
+      table.cell = { parts: [], addresses: new Set(), cell };
+      table.rows.at(-1)?.cells.push(cell);
     }
   }
 
@@ -47,13 +54,21 @@ export class HtmlTableReader {
     if (name === 'thead') table.isHead = false;
     if (ofRows.test(name)) table.isRow = false;
     if ((name === 'td' || name === 'th') && table.cell !== null) {
-      table.cell.open.text = table.cell.parts.join('').replace(/\s+/g, ' ').trim();
+      endCell(table.cell);
       table.cell = null;
     }
     if (name !== 'table') return null;
     this.#tables.pop();
     const lines = table.isPlain ? tableLines(table.rows) : null;
-    return lines === null ? null : { start: table.start, lines };
+    return lines === null ? null : { start: table.start, lines: lines.filter((line) => line !== '') };
+  }
+
+  /** What follows the text of a link within a cell; it is no part of the name of a column. */
+  address(text: string): void {
+    const cell = this.#tables.at(-1)?.cell ?? null;
+    if (cell === null || text === '') return;
+    cell.addresses.add(cell.parts.length);
+    cell.parts.push(text);
   }
 
   text(text: string): void {
@@ -62,6 +77,12 @@ export class HtmlTableReader {
     if (table.cell !== null) table.cell.parts.push(text);
     else if (!table.isCaption && /\S/.test(text)) table.isPlain = false;
   }
+}
+
+function endCell({ parts, addresses, cell }: OpenCell): void {
+  const plain = (all: readonly string[]) => all.join('').replace(/\s+/g, ' ').trim();
+  cell.text = plain(parts);
+  cell.name = addresses.size === 0 ? cell.text : plain(parts.filter((_, at) => !addresses.has(at)));
 }
 
 function newTable(start: number): OpenTable {

@@ -1,6 +1,6 @@
 import type { PageDocument, PageNode } from './page-nodes.ts';
 
-const shownAddress = / \((https?:\/\/\S+)\)(?=[\s;]|$)/i;
+const shownAddress = / \((https?:\/\/\S+)\)(?=[\s;:]|$)/i;
 
 /** The contents of cells, apart from each other. */
 export function contents(document: PageDocument, cells: readonly PageNode[]): PageNode {

@@ -50,8 +50,7 @@ export function plainTables(document: PageDocument): void {
   };
   const leave = (node: PageNode) => {
     const { localName: name = '', className = '' } = node;
-    const inCell = layouts.at(-1)?.cells.at(-1)?.localName === 'td';
-    if (name === 'a' && inCell) tables.text(addressOf(node));
+    if (name === 'a') tables.address(addressOf(node));
     const table = tables.close(name);
     if (table !== null && !equation.test(className)) {
       const caption = node.querySelector?.('caption')?.textContent?.trim() ?? '';
