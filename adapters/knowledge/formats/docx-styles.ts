@@ -7,6 +7,8 @@ export interface DocxStyle {
   level: number;
   list: { id: string; level: number | null } | null;
   basedOn: string | null;
+  /** Whether it shows the first row of a table in its own way. */
+  hasHead: boolean;
 }
 
 /** Styles that are based on each other. */
@@ -20,7 +22,7 @@ export function readDocxStyles(xml: string): ReadonlyMap<string, DocxStyle> {
     open: (name, attributes) => {
       const value = () => attributes().get('val') ?? '';
       if (name === 'style') {
-        style = { level: 0, list: null, basedOn: null };
+        style = { level: 0, list: null, basedOn: null, hasHead: false };
         index = null;
         styles.set(attributes().get('styleId') ?? '', style);
       } else if (style === null) {
@@ -32,6 +34,7 @@ export function readDocxStyles(xml: string): ReadonlyMap<string, DocxStyle> {
       } else if (name === 'outlineLvl' && Number(value()) < 9) style.level = Number(value()) + 1;
       else if (name === 'basedOn') style.basedOn = value();
       else if (name === 'ilvl') index = listLevel(value());
+      else if (name === 'tblStylePr') style.hasHead ||= attributes().get('type') === 'firstRow';
       else if (name === 'numId') style.list = { id: value(), level: index };
     },
     close: (name) => {
@@ -44,10 +47,20 @@ export function readDocxStyles(xml: string): ReadonlyMap<string, DocxStyle> {
 
 /** The list of a style's paragraphs, its own or that of the style on which it is based. */
 export function listOfStyle(styles: ReadonlyMap<string, DocxStyle>, id: string): DocxStyle['list'] {
+  return chainOf(styles, id).find(({ list }) => list !== null)?.list ?? null;
+}
+
+/** Whether a style of tables, or one on which it is based, shows the first row in its own way. */
+export const isHeadStyle = (styles: ReadonlyMap<string, DocxStyle>, id: string): boolean =>
+  chainOf(styles, id).some(({ hasHead }) => hasHead);
+
+/** A style and those on which it is based. */
+function chainOf(styles: ReadonlyMap<string, DocxStyle>, id: string): DocxStyle[] {
+  const chain: DocxStyle[] = [];
   let style = styles.get(id);
-  for (let depth = 0; style !== undefined && depth < maxChain; depth += 1) {
-    if (style.list !== null) return style.list;
+  while (style !== undefined && chain.length < maxChain) {
+    chain.push(style);
     style = styles.get(style.basedOn ?? '');
   }
-  return null;
+  return chain;
 }

@@ -1,11 +1,9 @@
 import { CommentLines } from './comment-lines.ts';
 import type { Paragraph } from './headed-text.ts';
+import { OpenDocumentTable, type OpenDocumentRow } from './open-document-table.ts';
 import type { Row } from './table-rows.ts';
 import type { XmlAttributes, XmlHandler } from './xml-reader.ts';
 
-/** Columns that a repeated value fills at most. */
-const maxRepeated = 256;
-const maxColumns = 16_384;
 const skipped = new Set([
   'tracked-changes',
   'forms',
@@ -49,13 +47,8 @@ export class OpenDocumentReader implements XmlHandler {
   #level = 0;
   #inTitle = false;
   #slide: Slide | null = null;
-  #tables = 0;
+  readonly #table = new OpenDocumentTable();
   #sheet: Sheet | null = null;
-  #row = 0;
-  #rowsRepeated = 1;
-  #cells: (string | undefined)[] = [];
-  #column = 0;
-  #cell: { text: string[]; repeated: number } | null = null;
 
   /** @param kind of content that does not say it, such as that of a chart */
   constructor(objects: ReadonlyMap<string, string>, kind: Kind | null = null) {
@@ -72,6 +65,8 @@ export class OpenDocumentReader implements XmlHandler {
     if (this.#skipping > 0) return;
     if (name === 'text' || name === 'spreadsheet' || name === 'presentation') this.#kind ??= name;
     if (this.#kind === null) return;
+    if (name === 'table' && this.#kind === 'spreadsheet' && !this.#table.isOpen) this.#openSheet(attributes);
+    this.#table.open(name, attributes);
     if (lines.has(name)) {
       if (this.#open === 0) this.#level = name === 'h' ? Number(attributes().get('outline-level') ?? 1) : 0;
       else this.#text.push(' ');
@@ -84,9 +79,6 @@ export class OpenDocumentReader implements XmlHandler {
     else if (name === 'frame') this.#inTitle = attributes().get('class') === 'title';
     else if (name === 'annotation') this.#comment = new CommentLines();
     else if (name === 'object') this.#addObject(attributes().get('href') ?? '');
-    else if (name === 'table') this.#openTable(attributes);
-    else if (name === 'table-row') this.#openRow(attributes);
-    else if (name === 'table-cell' || name === 'covered-table-cell') this.#openCell(attributes);
   }
 
   close(name: string): void {
@@ -100,11 +92,11 @@ export class OpenDocumentReader implements XmlHandler {
       this.#open -= 1;
       if (this.#open === 0) this.#endLine();
       else this.#text.push(' ');
-    } else if (name === 'table') this.#closeTable();
-    else if (name === 'table-row') this.#closeRow();
-    else if (name === 'table-cell' || name === 'covered-table-cell') this.#closeCell();
-    else if (name === 'page') this.#slide = null;
+    } else if (name === 'page') this.#slide = null;
     else if (name === 'frame') this.#inTitle = false;
+    const row = this.#table.close(name);
+    if (row !== null) this.#addRow(row);
+    if (!this.#table.isOpen) this.#sheet = null;
   }
 
   text(text: string): void {
@@ -116,8 +108,8 @@ export class OpenDocumentReader implements XmlHandler {
   #endLine(): void {
     const text = this.#text.join('');
     this.#text = [];
-    if (this.#cell !== null) this.#cell.text.push(text);
-    else if (this.#slide !== null) this.#addToSlide(this.#slide, text);
+    if (this.#table.addLine(text)) return;
+    if (this.#slide !== null) this.#addToSlide(this.#slide, text);
     else if (this.#sheet !== null) this.#sheet.drawings.push(text);
     else if (this.#kind === 'text') this.paragraphs.push({ text, level: this.#level });
   }
@@ -148,60 +140,24 @@ export class OpenDocumentReader implements XmlHandler {
     slide.lines.push(text);
   }
 
-  #openTable(attributes: () => XmlAttributes): void {
-    this.#tables += 1;
-    if (this.#tables === 1 && this.#kind === 'spreadsheet') {
-      this.#sheet = {
-        name: attributes().get('name') ?? `Sheet${this.sheets.length + 1}`,
-        rows: [],
-        comments: [],
-        drawings: [],
-      };
-      this.sheets.push(this.#sheet);
-      this.#row = 0;
-    }
+  #openSheet(attributes: () => XmlAttributes): void {
+    const name = attributes().get('name') ?? `Sheet${this.sheets.length + 1}`;
+    this.#sheet = { name, rows: [], comments: [], drawings: [] };
+    this.sheets.push(this.#sheet);
   }
 
-  #closeTable(): void {
-    this.#tables -= 1;
-    if (this.#tables === 0) this.#sheet = null;
-  }
-
-  #openRow(attributes: () => XmlAttributes): void {
-    if (this.#tables !== 1) return;
-    this.#rowsRepeated = Number(attributes().get('number-rows-repeated') ?? 1) || 1;
-    [this.#cells, this.#column] = [[], 0];
-  }
-
-  #closeRow(): void {
-    if (this.#tables !== 1) return;
+  #addRow(row: OpenDocumentRow): void {
     if (this.#sheet !== null) {
-      // A repeated row is shown once: repetitions hold nothing new.
-      this.#sheet.rows.push({ number: this.#row + 1, cells: this.#cells });
-      this.#row += this.#rowsRepeated;
+      this.#sheet.rows.push({ number: row.number, cells: row.cells });
       return;
     }
-    const text = this.#cells.map((cell) => cell ?? '').join('\t');
-    if (this.#slide !== null) this.#addToSlide(this.#slide, text);
-    else this.paragraphs.push({ text, level: 0 });
-    this.#cells = [];
-  }
-
-  #openCell(attributes: () => XmlAttributes): void {
-    if (this.#tables !== 1) return;
-    this.#cell = { text: [], repeated: Number(attributes().get('number-columns-repeated') ?? 1) || 1 };
-  }
-
-  #closeCell(): void {
-    if (this.#tables !== 1 || this.#cell === null) return;
-    const { text, repeated } = this.#cell;
-    const value = text.join('\n');
-    if (value.trim() !== '') {
-      for (let n = 0; n < Math.min(repeated, maxRepeated); n += 1) {
-        if (this.#column + n < maxColumns) this.#cells[this.#column + n] = value;
-      }
+    const text = row.cells.map((cell) => cell ?? '').join('\t');
+    if (this.#slide !== null) {
+      this.#addToSlide(this.#slide, text);
+      return;
     }
-    this.#column += repeated;
-    this.#cell = null;
+    const paragraph = { text, level: 0 };
+    this.paragraphs.push(paragraph);
+    this.#table.addParagraph(row, paragraph);
   }
 }

@@ -1,14 +1,13 @@
 import type { ExtractedText } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { Archive } from './archive.ts';
-import { DocxNumbering, listLevel } from './docx-numbering.ts';
-import { listOfStyle, readDocxStyles, type DocxStyle } from './docx-styles.ts';
+import { DocxNumbering } from './docx-numbering.ts';
+import { paragraphsOf } from './docx-paragraphs.ts';
+import { readDocxStyles } from './docx-styles.ts';
 import { graphicsText } from './drawing-text.ts';
-import { FormulaText } from './formula-text.ts';
-import { addParagraphs, type Paragraph } from './headed-text.ts';
+import { addParagraphs } from './headed-text.ts';
 import { mainPart, relationsOf } from './package-parts.ts';
 import { typeOfName, type PartReader } from './document-parts.ts';
 import { TextBuilder } from './text-builder.ts';
-import { readXml, type XmlAttributes } from './xml-reader.ts';
 
 /** Parts beside the body, in the order in which they are added. */
 const besides = new Map([
@@ -17,17 +16,6 @@ const besides = new Map([
   ['endnotes', 'endnotes'],
   ['comments', 'comments'],
   ['footer', 'footer'],
-]);
-/** Their text repeats another element's, was deleted, or is an instruction. */
-const skipped = new Set([
-  'Fallback',
-  'delText',
-  'instrText',
-  'delInstrText',
-  'moveFrom',
-  'posOffset',
-  'align',
-  'pPrChange',
 ]);
 
 /** @param attached null: documents within it are not read */
@@ -58,105 +46,4 @@ export async function readDocx(archive: Archive, attached: PartReader | null): P
     }
   }
   return builder.build();
-}
-
-interface Format {
-  styles: ReadonlyMap<string, DocxStyle>;
-  numbering: DocxNumbering;
-}
-
-/** Paragraphs; a row of a table is one, with its cells separated by tabs. */
-function paragraphsOf(xml: string, format: Format): Paragraph[] {
-  const reader = new ParagraphReader(format);
-  readXml(xml, reader);
-  return reader.paragraphs;
-}
-
-class ParagraphReader {
-  readonly paragraphs: Paragraph[] = [];
-  readonly #format: Format;
-  readonly #formula = new FormulaText();
-  #text: string[] = [];
-  #level = 0;
-  #skipping = 0;
-  #inText = 0;
-  #rows = 0;
-  #style = '';
-  /** A large first letter, which has a paragraph of its own. */
-  #isInitial = false;
-  /** Beside the numbers of lists. */
-  #hasText = false;
-  #list: string | null = null;
-  #listLevel: number | null = null;
-
-  constructor(format: Format) {
-    this.#format = format;
-  }
-
-  open(name: string, attributes: () => XmlAttributes): void {
-    if (skipped.has(name)) this.#skipping += 1;
-    if (this.#skipping > 0) return;
-    this.#formula.open(name, attributes, this.#text);
-    if (name === 't') this.#inText += 1;
-    else if (name === 'pPr') [this.#style, this.#list, this.#listLevel] = ['', null, null];
-    else if (name === 'ilvl') this.#listLevel = listLevel(attributes().get('val') ?? '');
-    else if (name === 'numId') this.#list = attributes().get('val') ?? '';
-    else if (name === 'framePr')
-      this.#isInitial = /^(?:drop|margin)$/.test(attributes().get('dropCap') ?? '');
-    else if (name === 'tr') this.#rows += 1;
-    else if (name === 'pStyle') this.#enterStyle(attributes().get('val') ?? '');
-    else if (name === 'outlineLvl') this.#level = (Number(attributes().get('val') ?? 9) + 1) % 10;
-    else if (name === 'br' || name === 'cr') this.#text.push('\n');
-    else if (name === 'noBreakHyphen') this.#write('-');
-    else if (name === 'tab' && attributes().size === 0) this.#text.push('\t');
-  }
-
-  close(name: string): void {
-    if (skipped.has(name)) this.#skipping -= 1;
-    else if (this.#skipping > 0) return;
-    else this.#formula.close(name, this.#text);
-    if (name === 't') this.#inText -= 1;
-    else if (name === 'pPr') this.#addNumber();
-    else if (name === 'p' && this.#isInitial) this.#isInitial = false;
-    else if (name === 'p' && this.#rows > 0) this.#text.push(' ');
-    else if (name === 'tc') this.#text.push('\t');
-    else if (name === 'tr') {
-      this.#rows -= 1;
-      if (this.#rows === 0) this.#end(0);
-    } else if (name === 'p') this.#end(this.#level);
-  }
-
-  text(text: string): void {
-    if (this.#inText > 0 && this.#skipping === 0) this.#write(text);
-  }
-
-  #write(text: string): void {
-    this.#text.push(text);
-    this.#hasText ||= text.trim() !== '';
-  }
-
-  #enterStyle(style: string): void {
-    this.#style = style;
-    this.#level = this.#format.styles.get(style)?.level ?? 0;
-  }
-
-  /** The number of a list's paragraph is not in the text: Word counts when it shows it. */
-  #addNumber(): void {
-    const { styles, numbering } = this.#format;
-    const ofStyle = listOfStyle(styles, this.#style);
-    const list = this.#list ?? ofStyle?.id;
-    if (list === undefined) return;
-    const levelOfStyle = this.#list === null ? ofStyle?.level : null;
-    const level = this.#listLevel ?? levelOfStyle ?? numbering.levelOf(list, this.#style);
-    const number = numbering.next(list, level);
-    if (number !== '') this.#text.push(number, ' ');
-  }
-
-  #end(level: number): void {
-    const text = this.#text.join('').trim();
-    // An empty paragraph of a list takes a number, and is none of the text.
-    if (text !== '' && this.#hasText) this.paragraphs.push({ text, level });
-    [this.#text, this.#hasText] = [[], false];
-    this.#level = 0;
-  }
 }
