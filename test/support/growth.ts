@@ -12,6 +12,13 @@ function threadMs(work: () => unknown): number {
   return (user + system) / 1_000;
 }
 
+async function laterThreadMs(work: () => Promise<unknown>): Promise<number> {
+  const before = process.threadCpuUsage();
+  await work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+}
+
 /**
  * The processor time of this thread alone, in milliseconds, without the threads of compiler and collector and
  * other processes. The minimum of several runs: a pause of the machine only adds.
@@ -34,6 +41,23 @@ export function expectLinear<T>(
     }
     // A clear result is not repeated.
     if (runs > 1 && times.double > Math.max(300, times.single * 3.3)) break;
+  }
+  throw new Error(`${name} does not grow with its text: ${inspect(times)} ms for ${size} and twice as many.`);
+}
+
+/** The same for work that this thread does step by step, and that takes long enough to be measured a few times. */
+export async function expectLinearLater<T>(
+  name: string,
+  { make, work, size }: { make: (size: number) => T; work: (input: T) => Promise<unknown>; size: number },
+): Promise<void> {
+  const [single, double] = [make(size), make(2 * size)];
+  const times = { single: Infinity, double: Infinity };
+  for (let run = 0; run < 5; run += 1) {
+    times.single = Math.min(times.single, await laterThreadMs(() => work(single)));
+    times.double = Math.min(times.double, await laterThreadMs(() => work(double)));
+    if (times.double <= Math.max(noiseMs, times.single) * atMost) {
+      return;
+    }
   }
   throw new Error(`${name} does not grow with its text: ${inspect(times)} ms for ${size} and twice as many.`);
 }

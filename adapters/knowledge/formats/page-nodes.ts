@@ -18,6 +18,7 @@ export interface PageNode {
 export interface PageDocument extends PageNode {
   readonly documentElement: PageNode | null;
   createElement(name: string): PageNode;
+  querySelectorAll(selector: string): readonly PageNode[];
 }
 
 /** The `nodeType` of a text. */

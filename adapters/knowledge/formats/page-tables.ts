@@ -13,10 +13,14 @@ const separate = /^(?:br|p|div|li|dt|dd)$/;
 /** Characters of the address of a link. */
 const maxAddress = 500;
 
-/** A table that is open: its cells, and whether it has other tables. */
+/** Rows of a table of one column that is replaced by its contents: the search for the main text compares each with each. */
+const maxColumn = 500;
+
+/** A table that is open: its cells, whether it has other tables, and whether it may be of one column. */
 interface Layout {
   cells: PageNode[];
   isOuter: boolean;
+  isColumn: boolean;
 }
 
 /**
@@ -45,8 +49,11 @@ export function plainTables(document: PageDocument): void {
     const layout = layouts.at(-1);
     if (name === 'table') {
       if (layout !== undefined) layout.isOuter = true;
-      layouts.push({ cells: [], isOuter: false });
-    } else if (name === 'td' || name === 'th') layout?.cells.push(node);
+      layouts.push({ cells: [], isOuter: false, isColumn: true });
+    } else if ((name === 'td' || name === 'th') && layout !== undefined) {
+      layout.isColumn &&= name === 'td' && layout.cells.at(-1)?.parentNode !== node.parentNode;
+      layout.cells.push(node);
+    }
   };
   const leave = (node: PageNode) => {
     const { localName: name = '', className = '' } = node;
@@ -58,7 +65,9 @@ export function plainTables(document: PageDocument): void {
       changes.push(() => node.replaceWith?.(paragraphs(document, lines)));
     }
     const layout = name === 'table' ? layouts.pop() : undefined;
-    if (layout?.isOuter === true) changes.push(() => node.replaceWith?.(contents(document, layout.cells)));
+    const isColumn = layout?.isColumn === true && layout.cells.length > maxColumn && table === null;
+    if (layout !== undefined && (layout.isOuter || isColumn))
+      changes.push(() => node.replaceWith?.(contents(document, layout.cells)));
     else
       for (const cell of table === null ? (layout?.cells ?? []) : []) changes.push(() => withoutSpans(cell));
     if ((name === 'sup' || name === 'sub') && isPlainText(node))

@@ -1,0 +1,26 @@
+import type { PageDocument, PageNode } from './page-nodes.ts';
+
+/** Formulas of one element from which on each has an element of its own. */
+const maxTogether = 100;
+
+/**
+ * Gives each of many formulas that follow each other a parent of its own: the search for the main text looks for the
+ * source of a formula in everything that its parent holds.
+ */
+export function separateFormulas(document: PageDocument): void {
+  const formulas = new Map<PageNode, PageNode[]>();
+  for (const formula of document.querySelectorAll('math')) {
+    const parent = formula.parentNode;
+    if (parent === null) continue;
+    const together = formulas.get(parent) ?? [];
+    together.push(formula);
+    formulas.set(parent, together);
+  }
+  for (const together of formulas.values()) {
+    for (const formula of together.length > maxTogether ? together : []) {
+      const own = document.createElement('span');
+      formula.replaceWith?.(own);
+      own.append?.(formula);
+    }
+  }
+}
