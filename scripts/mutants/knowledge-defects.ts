@@ -252,8 +252,8 @@ export const knowledgeDefects: readonly Defect[] = [
     file: 'domain/knowledge/embeddings/vectors.ts',
     replace: [
       [
-        "e.text_hash between decode(r.hash, 'hex') and decode(r.hash, 'hex')\n         order by e.text_hash limit 1",
-        "e.text_hash = decode(r.hash, 'hex') limit 1",
+        'e.text_hash between a.text_hash and a.text_hash\n         order by e.text_hash limit 1',
+        'e.text_hash = a.text_hash limit 1',
       ],
     ],
     test: rowsRead,

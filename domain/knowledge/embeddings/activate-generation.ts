@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
-import { withoutIndex } from '#domain/foundation/persistence/without-index.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
 import { EmbeddingGeneration } from './embedding-generation.entity.ts';
@@ -32,18 +31,35 @@ export async function activateGeneration(
   Object.assign(built, { state: 'active', activatedAt: now });
   await em.flush();
   await withStatementTimeout(em, compareTimeoutMs, () =>
-    em.execute(
-      `update documents d
-       set embedding_error = null, embedding_pending = n.embedded < d.chunk_count, embedded_count = n.embedded
-       from (select o.id, o.generation, count(e.position)::int4 as embedded
-             from documents o join collections c on c.tenant_id = o.tenant_id and c.id = o.collection_id
-             left join chunk_embeddings e on e.tenant_id = o.tenant_id and ${withoutIndex('e.embedding_id')}
-               and e.document_id = o.id and e.generation = o.generation
-             where o.tenant_id = ${averageUuid} and c.space_id = ? group by o.id, o.generation) n
-       where d.tenant_id = ${averageUuid} and d.id = n.id and d.generation = n.generation
-         and (d.embedding_pending, d.embedded_count) is distinct from (n.embedded < d.chunk_count, n.embedded)`,
-      [embeddingId, tenantId, spaceId, tenantId],
-    ),
+    countVectors(em, { tenantId, spaceId, embeddingId }),
   );
   return true;
+}
+
+/**
+ * The vectors are counted at once, whatever the statistics know of the new generation: PostgreSQL would go through all
+ * of them for each document.
+ */
+async function countVectors(
+  em: EntityManager,
+  { tenantId, spaceId, embeddingId }: { tenantId: string; spaceId: string; embeddingId: string },
+): Promise<void> {
+  await em.execute(`select set_config('enable_nestloop', 'off', true)`);
+  await em.execute(
+    `with vectors as materialized (
+       select document_id, generation, count(*)::int4 as embedded from chunk_embeddings
+       where tenant_id = ${averageUuid} and embedding_id = ${averageUuid} group by document_id, generation),
+     counted as materialized (
+       select o.id, o.generation, coalesce(v.embedded, 0) as embedded
+       from documents o join collections c on c.tenant_id = o.tenant_id and c.id = o.collection_id
+       left join vectors v on v.document_id = o.id and v.generation = o.generation
+       where o.tenant_id = ${averageUuid} and c.space_id = ?)
+     update documents d
+     set embedding_error = null, embedding_pending = n.embedded < d.chunk_count, embedded_count = n.embedded
+     from counted n
+     where d.tenant_id = ${averageUuid} and d.id = n.id and d.generation = n.generation
+       and (d.embedding_pending, d.embedded_count) is distinct from (n.embedded < d.chunk_count, n.embedded)`,
+    [tenantId, embeddingId, tenantId, spaceId, tenantId],
+  );
+  await em.execute(`select set_config('enable_nestloop', 'on', true)`);
 }

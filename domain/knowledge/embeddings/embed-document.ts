@@ -9,8 +9,8 @@ import { recordUsage } from './record-usage.ts';
 import { readLists } from './vector-lists.ts';
 import { reuseVectors, storeVectors } from './vectors.ts';
 
-/** Passages that are looked at in one transaction: those of known texts need no more than that. */
-const sliceSize = 256;
+/** Passages that are looked up at once while their texts turn out to be known: those need no call of the model. */
+const maxSlice = 256;
 
 /** Runs one transaction of the tenant. */
 export type InTransaction = <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>;
@@ -37,16 +37,20 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
     target.generation.listCount === 0
       ? null
       : await inTransaction((em) => readLists(em, { ...passages, mean }));
+  let limit = embedder.passagesPerCall;
   for (let after = -1; ;) {
     const { slice, reused } = await inTransaction(async (em) => {
-      const slice = await passagesToEmbed(em, passages, { after, limit: sliceSize });
+      const slice = await passagesToEmbed(em, passages, { after, limit });
       return { slice, reused: slice.length > 0 ? await reuseVectors(em, passages, slice) : new Set() };
     });
+    const last = slice.at(-1);
+    if (last === undefined) {
+      return true;
+    }
     signal.throwIfAborted();
-    const last = slice.length < sliceSize ? undefined : slice.at(-1);
     const fresh = byText(slice.filter(({ position }) => !reused.has(position)));
-    for (let from = 0; from < fresh.length; from += embedder.passagesPerCall) {
-      const batch = fresh.slice(from, from + embedder.passagesPerCall);
+    const batch = fresh.slice(0, embedder.passagesPerCall);
+    if (batch.length > 0) {
       const { embedded, tokens } = await embedTexts(work, batch);
       await inTransaction(async (em) => {
         await storeVectors(em, { ...passages, mean, lists }, embedded);
@@ -54,15 +58,10 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
         const texts = batch.length;
         await recordUsage(em, { spaceId, model: target.model, purpose: 'passages', texts, tokens });
       });
-      const isLast = last === undefined && from + batch.length === fresh.length;
-      if (!isLast) {
-        await inTransaction((em) => showProgress(em, passages, target));
-        if (work.isOver()) {
-          return false;
-        }
-      }
     }
-    if (last === undefined) {
+    // Passages before the first text that is left have their vectors.
+    const left = fresh[batch.length]?.[0];
+    if (left === undefined && slice.length < limit) {
       // The end of the embedding, which follows, counts them all.
       return true;
     }
@@ -70,7 +69,8 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
     if (work.isOver()) {
       return false;
     }
-    after = last.position;
+    after = left === undefined ? last.position : left.position - 1;
+    limit = batch.length === 0 ? Math.min(2 * limit, maxSlice) : embedder.passagesPerCall;
   }
 }
 

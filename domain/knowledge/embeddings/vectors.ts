@@ -72,18 +72,23 @@ export async function reuseVectors(
   const rows = passages.map(({ position, textHash }) => ({ position, hash: textHash.toString('hex') }));
   const reused = await em.execute<{ position: number }[]>(
     `with ${currentReading},
-     given as materialized (
-       select r.position, c.collection_id, known.text_hash, known.vector, known.bits, known.list
-       from reading d
-       cross join jsonb_to_recordset(?::jsonb) as r(position integer, hash text)
-       join chunks c on ${passageOf('d')} and c.position = r.position
+     asked as materialized (
+       select position, decode(hash, 'hex') as text_hash from jsonb_to_recordset(?::jsonb) as r(position integer, hash text)),
+     known as materialized (
+       select found.* from (select distinct text_hash from asked) a
        cross join lateral (
          select e.text_hash, e.vector, v.bits, v.list from chunk_embeddings e
          join chunk_vectors v on v.tenant_id = e.tenant_id and ${withoutIndex('v.embedding_id')}
            and v.document_id = e.document_id and v.generation = e.generation and v.position = e.position
          where e.tenant_id = ${averageUuid} and e.embedding_id = ${averageUuid}
-           and e.text_hash between decode(r.hash, 'hex') and decode(r.hash, 'hex')
-         order by e.text_hash limit 1) known),
+           and e.text_hash between a.text_hash and a.text_hash
+         order by e.text_hash limit 1) found),
+     given as materialized (
+       select r.position, c.collection_id, known.text_hash, known.vector, known.bits, known.list
+       from reading d
+       cross join asked r
+       join known on known.text_hash = r.text_hash
+       join chunks c on ${passageOf('d')} and c.position = r.position),
      stored as (
        insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
        select ?, ?, ?, ?, position, text_hash, vector from given
@@ -96,10 +101,10 @@ export async function reuseVectors(
     [
       ...passagesOf(target),
       JSON.stringify(rows),
-      target.tenantId,
       target.embeddingId,
       target.tenantId,
       target.embeddingId,
+      target.tenantId,
       ...keysOf(target),
       ...keysOf(target),
     ],

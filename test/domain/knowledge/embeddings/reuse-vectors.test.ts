@@ -45,3 +45,23 @@ it('a text that a document has in hundreds of passages is embedded once', async 
   expect(rows).toEqual([{ embedded_count: 600, chunk_count: 600, embedding_pending: false }]);
   expect(await space.falselyEmbedded()).toEqual([]);
 });
+
+it('a document takes the vectors that another one got while it was embedded', async () => {
+  const embedders = wordEmbedders();
+  const space = await EmbeddingSpace.create(world, embedders);
+  await space.add('The beacon is blue.');
+  const content = Array.from({ length: 200 }, (_, n) => `# Pier ${n}\n\nNumber ${n}.`).join('\n\n');
+  const [first, copy] = [await space.upload(content), await space.upload(content)];
+  let calls = 0;
+  embedders.passages.length = 0;
+  embedders.before = async () => {
+    calls += 1;
+    if (calls === 2) await space.process(copy);
+  };
+  await space.process(first);
+  const calledFor = embedders.passages.map(({ text }) => text);
+  expect(new Set(calledFor).size).toBe(200);
+  // Twice only those of the call that was under way.
+  expect(calledFor.length).toBe(200 + 64);
+  expect(await space.falselyEmbedded()).toEqual([]);
+});
