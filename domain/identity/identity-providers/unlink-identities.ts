@@ -9,7 +9,7 @@ export async function closeLogins(em: EntityManager, providerId: string): Promis
   await em.execute(
     `update login_transactions set consumed_at = coalesce(consumed_at, now()), handle_hash = null
      where provider_id = ? and (consumed_at is null and expires_at > now() - interval '1 minute'
-       or handle_hash is not null and handle_expires_at > now())`,
+       or handle_hash is not null and handle_expires_at > now() - interval '1 minute')`,
     [providerId],
   );
 }
