@@ -91,21 +91,23 @@ async function runOn(
     watch(field, over.signal),
   ]);
   searching.catch(() => undefined);
-  /** @returns whether there was something to strike */
-  const tryToStrike = async (kind: KnowledgeStrike): Promise<boolean> => {
+  /** @returns why nothing was struck; null: it was */
+  const tryToStrike = async (kind: KnowledgeStrike): Promise<string | null> => {
     await sleep(random() * options.pauseMs);
     try {
       const struck = await strikeKnowledge(field, kind);
       recoveries.follow(struck);
       say(`${kind} ${struck.signal} over ${struck.held.length} documents, ${searches.done} searches`);
-      return true;
+      return null;
     } catch (error) {
-      say(`${kind}: ${(error as Error).message}`);
-      return false;
+      const reason = `${kind}: ${(error as Error).message}`;
+      say(reason);
+      return reason;
     }
   };
   const strike = async (kind: KnowledgeStrike) => {
-    if (!(await tryToStrike(kind))) missed.push(kind);
+    const reason = await tryToStrike(kind);
+    if (reason !== null) missed.push(reason);
   };
   try {
     const waiting = documents.values();
@@ -121,7 +123,7 @@ async function runOn(
       await fleet.untilReady('worker', 2);
       upload();
       // The moment between the passages and the vectors of a document is short, and may pass unseen.
-      if (!(await tryToStrike(kind))) {
+      if ((await tryToStrike(kind)) !== null) {
         upload();
         await strike(kind);
       }
