@@ -1,4 +1,4 @@
-import type { PageDocument, PageNode } from './page-nodes.ts';
+import type { PageDocument } from './page-nodes.ts';
 
 /** Formulas of one element from which on each has an element of its own. */
 const maxTogether = 100;
@@ -8,14 +8,7 @@ const maxTogether = 100;
  * source of a formula in everything that its parent holds.
  */
 export function separateFormulas(document: PageDocument): void {
-  const formulas = new Map<PageNode, PageNode[]>();
-  for (const formula of document.querySelectorAll('math')) {
-    const parent = formula.parentNode;
-    if (parent === null) continue;
-    const together = formulas.get(parent) ?? [];
-    together.push(formula);
-    formulas.set(parent, together);
-  }
+  const formulas = Map.groupBy(document.querySelectorAll('math'), ({ parentNode }) => parentNode);
   for (const together of formulas.values()) {
     for (const formula of together.length > maxTogether ? together : []) {
       const own = document.createElement('span');

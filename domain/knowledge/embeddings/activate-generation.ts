@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
+import { withoutNestedLoops } from '#domain/foundation/persistence/without-nested-loops.ts';
 import { EmbeddingGeneration } from './embedding-generation.entity.ts';
 import { lockGeneration } from './start-generation.ts';
 
@@ -31,20 +32,16 @@ export async function activateGeneration(
   Object.assign(built, { state: 'active', activatedAt: now });
   await em.flush();
   await withStatementTimeout(em, compareTimeoutMs, () =>
-    countVectors(em, { tenantId, spaceId, embeddingId }),
+    withoutNestedLoops(em, () => countVectors(em, { tenantId, spaceId, embeddingId })),
   );
   return true;
 }
 
-/**
- * The vectors are counted at once, whatever the statistics know of the new generation: PostgreSQL would go through all
- * of them for each document.
- */
+/** Counts the vectors of all documents at once. */
 async function countVectors(
   em: EntityManager,
   { tenantId, spaceId, embeddingId }: { tenantId: string; spaceId: string; embeddingId: string },
 ): Promise<void> {
-  await em.execute(`select set_config('enable_nestloop', 'off', true)`);
   await em.execute(
     `with vectors as materialized (
        select document_id, generation, count(*)::int4 as embedded from chunk_embeddings
@@ -61,5 +58,4 @@ async function countVectors(
        and (d.embedding_pending, d.embedded_count) is distinct from (n.embedded < d.chunk_count, n.embedded)`,
     [tenantId, embeddingId, tenantId, spaceId, tenantId],
   );
-  await em.execute(`select set_config('enable_nestloop', 'on', true)`);
 }

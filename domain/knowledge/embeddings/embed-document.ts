@@ -12,6 +12,9 @@ import { reuseVectors, storeVectors } from './vectors.ts';
 /** Passages that are looked up at once while their texts turn out to be known: those need no call of the model. */
 const maxSlice = 256;
 
+/** Passages of one text. */
+type Alike = [text: string, passages: PassageToEmbed[]];
+
 /** Runs one transaction of the tenant. */
 export type InTransaction = <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>;
 
@@ -48,7 +51,8 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
       return true;
     }
     signal.throwIfAborted();
-    const fresh = byText(slice.filter(({ position }) => !reused.has(position)));
+    const lacking = slice.filter(({ position }) => !reused.has(position));
+    const fresh: Alike[] = [...Map.groupBy(lacking, ({ text }) => text)];
     const batch = fresh.slice(0, embedder.passagesPerCall);
     if (batch.length > 0) {
       const { embedded, tokens } = await embedTexts(work, batch);
@@ -60,7 +64,7 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
       });
     }
     // Passages before the first text that is left have their vectors.
-    const left = fresh[batch.length]?.[0];
+    const left = fresh[batch.length]?.[1][0];
     if (left === undefined && slice.length < limit) {
       // The end of the embedding, which follows, counts them all.
       return true;
@@ -77,29 +81,13 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
 /** Calls the model once. */
 async function embedTexts({ embedder, signal }: DocumentEmbedding, batch: readonly Alike[]) {
   const { vectors, tokens } = await embedder.embedPassages(
-    batch.map(([{ text }]) => text),
+    batch.map(([text]) => text),
     signal,
   );
-  const embedded = batch.flatMap((alike, index) =>
+  const embedded = batch.flatMap(([, alike], index) =>
     alike.map((passage) => ({ ...passage, vector: vectorAt(vectors, index) })),
   );
   return { embedded, tokens };
-}
-
-/** Passages of one text. */
-type Alike = [PassageToEmbed, ...PassageToEmbed[]];
-
-function byText(passages: readonly PassageToEmbed[]): Alike[] {
-  const texts = new Map<string, Alike>();
-  for (const passage of passages) {
-    const alike = texts.get(passage.text);
-    if (alike === undefined) {
-      texts.set(passage.text, [passage]);
-    } else {
-      alike.push(passage);
-    }
-  }
-  return [...texts.values()];
 }
 
 /**

@@ -21,8 +21,8 @@ interface Target extends StoredPassages {
 /** The document, locked, while the passages are its current ones. */
 const currentReading = `reading as materialized (
        select d.id, d.generation from documents d where d.tenant_id = ? and d.id = ? and d.generation = ? for share)`;
-const passageOf = (reading: string) =>
-  `c.tenant_id = ${averageUuid} and c.document_id = ${reading}.id and c.generation = ${reading}.generation`;
+/** A passage `c` of it, `d`. */
+const isOfReading = `c.tenant_id = ${averageUuid} and c.document_id = d.id and c.generation = d.generation`;
 
 /**
  * Stores vectors of passages that are still their document's current ones: the lock makes a replacement wait, and a
@@ -46,7 +46,7 @@ export async function storeVectors(
        select r.*, c.collection_id
        from reading d
        cross join jsonb_to_recordset(?::jsonb) as r(position integer, hash text, vector text, bits text, list smallint)
-       join chunks c on ${passageOf('d')} and c.position = r.position),
+       join chunks c on ${isOfReading} and c.position = r.position),
      stored as (
        insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
        select ?, ?, ?, ?, position, decode(hash, 'hex'), decode(vector, 'hex') from given
@@ -88,7 +88,7 @@ export async function reuseVectors(
        from reading d
        cross join asked r
        join known on known.text_hash = r.text_hash
-       join chunks c on ${passageOf('d')} and c.position = r.position),
+       join chunks c on ${isOfReading} and c.position = r.position),
      stored as (
        insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
        select ?, ?, ?, ?, position, text_hash, vector from given

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
+import { withoutNestedLoops } from '#domain/foundation/persistence/without-nested-loops.ts';
 import { embeddedText } from './embedded-text.ts';
 
 /**
@@ -13,7 +14,7 @@ export async function replaceVectors(
   documentIds: readonly string[],
 ): Promise<void> {
   const given = `{${documentIds.join(',')}}`;
-  await takeOver(em, tenantId, given);
+  await withoutNestedLoops(em, () => takeOver(em, tenantId, given));
   await em.execute(
     `delete from chunk_vectors v using documents d
      where d.tenant_id = ${averageUuid} and d.id = any(?::uuid[])
@@ -22,12 +23,8 @@ export async function replaceVectors(
   );
 }
 
-/**
- * The hashes are those of `passagesToEmbed`. Without statistics, as of tables that have just been
- * filled, PostgreSQL would compare each passage with each in a nested loop.
- */
+/** The hashes are those of `passagesToEmbed`. */
 async function takeOver(em: EntityManager, tenantId: string, given: string): Promise<void> {
-  await em.execute(`select set_config('enable_nestloop', 'off', true)`);
   await em.execute(
     `with known as materialized (
        select distinct on (v.embedding_id, v.document_id, e.text_hash)
@@ -58,5 +55,4 @@ async function takeOver(em: EntityManager, tenantId: string, given: string): Pro
      where d.tenant_id = ${averageUuid} and d.id = n.document_id and d.id = any(?::uuid[])`,
     [tenantId, given, given, tenantId, given, given, tenantId, tenantId, tenantId, given],
   );
-  await em.execute(`select set_config('enable_nestloop', 'on', true)`);
 }
