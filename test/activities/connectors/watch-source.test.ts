@@ -341,7 +341,8 @@ describe('a watch of a source', () => {
   });
 
   it('pauses longer with each stream that is cut, and as before after a long subscription', async () => {
-    const again = { minMs: 100, maxMs: 800, afterMs: 1_500 };
+    // Long beside what a busy machine adds.
+    const again = { minMs: 200, maxMs: 1_600, afterMs: 3_000 };
     const { source, watch, held } = await served({ again });
     const begun: number[] = [];
     source.before = (kind) => {
@@ -349,7 +350,7 @@ describe('a watch of a source', () => {
     };
     watch();
     const pauses: number[] = [];
-    for (const heldMs of [350, 350, 350, 350, 1_600]) {
+    for (const heldMs of [350, 350, 350, 350, 3_200]) {
       const each = await held();
       await sleep(heldMs);
       const cutAt = performance.now();
@@ -359,11 +360,10 @@ describe('a watch of a source', () => {
       pauses.push(begun.at(-1)! - cutAt);
     }
     const [first, , third, fourth, last] = pauses;
-    // Below the longest pause, also on a slow machine.
-    expect(first).toBeLessThan(again.maxMs);
-    expect(third).toBeGreaterThanOrEqual(400);
-    expect(fourth).toBeGreaterThanOrEqual(800);
-    expect(last).toBeLessThan(again.maxMs);
+    expect(first).toBeLessThan(800);
+    expect(third).toBeGreaterThanOrEqual(800);
+    expect(fourth).toBeGreaterThanOrEqual(1_600);
+    expect(last).toBeLessThan(800);
   });
 
   it('looks for what a gap has hidden while reports wait for their pace', async () => {
