@@ -1,20 +1,14 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openGateway, type TestGateway } from '../support/gateway.ts';
-import { IdentityProviderServer } from '../support/identity-provider.ts';
+import type { TestDatabase } from '../support/database.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import type { IdentityProviderServer } from '../support/identity-provider.ts';
 import { insertSessions } from '../support/many-sessions.ts';
-import {
-  bearer,
-  publicUrl,
-  refresh,
-  registerProvider,
-  signIn,
-  type RegisteredProvider,
-} from '../support/sign-in.ts';
-import { connect } from '../support/tables.ts';
+import { bearer, refresh, registerProvider, signIn, type RegisteredProvider } from '../support/sign-in.ts';
+import { openSignInPlace, type SignInPlace } from '../support/sign-in-place.ts';
 import { createWorld, type World } from '../support/world.ts';
 
+let place: SignInPlace;
 let database: TestDatabase;
 let gateway: TestGateway;
 let admin: Client;
@@ -23,20 +17,15 @@ let world: World;
 let provider: RegisteredProvider;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  server = await new IdentityProviderServer().start();
-  gateway = await openGateway(database, { PUBLIC_URL: publicUrl, EGRESS_ALLOW: server.issuer });
-  admin = await connect(database.adminUrl);
+  place = await openSignInPlace();
+  ({ database, gateway, server, admin } = place);
 });
 beforeEach(async () => {
   world = await createWorld(database.unitOfWork);
   provider = await registerProvider(database, world, server);
 });
 afterAll(async () => {
-  await gateway?.close();
-  await server?.stop();
-  await admin?.end();
-  await database?.drop();
+  await place?.close();
 });
 
 const own = (token: string) =>

@@ -1,28 +1,25 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { permissions, platformOnly, type Permission } from '#domain/foundation/access/permissions.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
 import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
-import { IdentityProviderServer } from '../support/identity-provider.ts';
+import type { Person } from '../support/admin-world.ts';
+import { addCustomRole, everything } from '../support/custom-role.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { verdict, type Answer, type TestGateway } from '../support/gateway.ts';
+import type { IdentityProviderServer } from '../support/identity-provider.ts';
 import {
   bearer,
   callback,
   frontend,
-  publicUrl,
   redeem,
   registerProvider,
   signIn,
   startLogin,
 } from '../support/sign-in.ts';
-import { connect } from '../support/tables.ts';
+import { openSignInPlace, type SignInPlace } from '../support/sign-in-place.ts';
 import { addMember, createWorld, type World } from '../support/world.ts';
 
-interface Person {
-  principalId: string;
-  apiKey: string;
-}
-
+let place: SignInPlace;
 let database: TestDatabase;
 let gateway: TestGateway;
 let admin: Client;
@@ -36,13 +33,10 @@ let provider: { id: string; slug: string };
 
 const all = '/v1/admin/identity-providers';
 const unconfirmed = '403 identity_provider_unconfirmed';
-const everything = permissions.filter((permission) => !platformOnly.has(permission));
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  server = await new IdentityProviderServer().start();
-  gateway = await openGateway(database, { PUBLIC_URL: publicUrl, EGRESS_ALLOW: server.issuer });
-  admin = await connect(database.adminUrl);
+  place = await openSignInPlace();
+  ({ database, gateway, server, admin } = place);
 });
 beforeEach(async () => {
   world = await createWorld(database.unitOfWork);
@@ -55,14 +49,9 @@ beforeEach(async () => {
   await signIn(gateway, server, provider.slug, 'ada');
 });
 afterAll(async () => {
-  await gateway?.close();
-  await server?.stop();
-  await admin?.end();
-  await database?.drop();
+  await place?.close();
 });
 
-const verdict = ({ status, body }: Answer): string =>
-  [status, body?.error?.code, body?.error?.missing_permission].filter((part) => part != null).join(' ');
 const owner = (): Person => ({ principalId: world.owner.principalId, apiKey: world.apiKey });
 const ask = ({ apiKey }: Person, method: string, path: string, body?: object) =>
   gateway.send({ method, path, apiKey, ...(body && { body }) });
@@ -87,14 +76,8 @@ function register(who: Person, settings: object = {}): Promise<Answer> {
   });
 }
 
-async function addRole(names: readonly Permission[]): Promise<string> {
-  counter += 1;
-  await admin.query(
-    'insert into roles (tenant_id, id, key, name, permissions) values ($1, gen_random_uuid(), $2, $2, $3)',
-    [world.tenantId, `role_${counter}`, [...names]],
-  );
-  return `role_${counter}`;
-}
+const addRole = async (names: readonly Permission[]): Promise<string> =>
+  (await addCustomRole(admin, world.tenantId, names)).key;
 
 const holderOf = (role: string, keyPermissions: Permission[] | null = null): Promise<Person> =>
   addMember(database.unitOfWork, world, { spaceRole: null, tenantRoles: [role], keyPermissions });
@@ -176,13 +159,9 @@ describe('a provider whose manager may no longer admit everybody', () => {
   });
 
   it('admits none while an invite of a space that is there grants what the manager lacks', async () => {
-    const { rows } = await admin.query<{ id: string }>(
-      `insert into roles (tenant_id, id, key, name, permissions)
-       values ($1, gen_random_uuid(), 'late', 'late', '{tenants.delete}') returning id`,
-      [world.tenantId],
-    );
+    const late = await addCustomRole(admin, world.tenantId, ['tenants.delete']);
     expect(await come('grace')).toBe('200');
-    await invite('late@example.com', rows[0]!.id);
+    await invite('late@example.com', late.id);
     expect(await come('eve')).toBe(unconfirmed);
     expect((await ask(owner(), 'DELETE', `/v1/spaces/${world.spaceId}`)).status).toBe(200);
     expect(await come('eve')).toBe('200');

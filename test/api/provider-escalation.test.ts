@@ -1,15 +1,15 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { permissions, platformOnly, type Permission } from '#domain/foundation/access/permissions.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
-import { IdentityProviderServer } from '../support/identity-provider.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
+import { addCustomRole, everything } from '../support/custom-role.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { verdict, type TestGateway } from '../support/gateway.ts';
+import type { IdentityProviderServer } from '../support/identity-provider.ts';
 import {
   bearer,
   callback,
   frontend,
   handleOf,
-  publicUrl,
   redeem,
   refresh,
   registerProvider,
@@ -17,9 +17,10 @@ import {
   startLogin,
   type RegisteredProvider,
 } from '../support/sign-in.ts';
-import { connect } from '../support/tables.ts';
+import { openSignInPlace, type SignInPlace } from '../support/sign-in-place.ts';
 import { addMember, createWorld, type World } from '../support/world.ts';
 
+let place: SignInPlace;
 let database: TestDatabase;
 let gateway: TestGateway;
 let admin: Client;
@@ -32,13 +33,10 @@ let owner: { principalId: string; apiKey: string };
 let mallory: { principalId: string; apiKey: string };
 
 const all = '/v1/admin/identity-providers';
-const everything = permissions.filter((permission) => !platformOnly.has(permission));
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  server = await new IdentityProviderServer().start();
-  gateway = await openGateway(database, { PUBLIC_URL: publicUrl, EGRESS_ALLOW: server.issuer });
-  admin = await connect(database.adminUrl);
+  place = await openSignInPlace();
+  ({ database, gateway, server, admin } = place);
 });
 beforeEach(async () => {
   world = await createWorld(database.unitOfWork);
@@ -48,14 +46,9 @@ beforeEach(async () => {
   expect(verdict(await link(world.apiKey, owner.principalId, 'ada'))).toBe('200');
 });
 afterAll(async () => {
-  await gateway?.close();
-  await server?.stop();
-  await admin?.end();
-  await database?.drop();
+  await place?.close();
 });
 
-const verdict = ({ status, body }: Answer): string =>
-  [status, body?.error?.code, body?.error?.missing_permission].filter((part) => part != null).join(' ');
 const post = (path: string, apiKey: string, body: object) =>
   gateway.send({ method: 'POST', path, apiKey, body });
 const patch = (apiKey: string, body: object, id = provider.id) =>
@@ -76,11 +69,7 @@ const register = (apiKey: string, settings: object = {}) =>
 
 /** A member of no space, with a role of the tenant's own. */
 async function withRole(names: readonly Permission[], keyPermissions: Permission[] | null = null) {
-  const key = `role_${(counter += 1)}`;
-  await admin.query(
-    'insert into roles (tenant_id, id, key, name, permissions) values ($1, gen_random_uuid(), $2, $2, $3)',
-    [world.tenantId, key, [...names]],
-  );
+  const { key } = await addCustomRole(admin, world.tenantId, names);
   return addMember(database.unitOfWork, world, { spaceRole: null, tenantRoles: [key], keyPermissions });
 }
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
-import { IdentityProviderServer } from '../support/identity-provider.ts';
+import type { TestDatabase } from '../support/database.ts';
+import type { Answer, TestGateway } from '../support/gateway.ts';
+import type { IdentityProviderServer } from '../support/identity-provider.ts';
 import {
   bearer,
   callback,
@@ -17,9 +17,11 @@ import {
   startLogin,
   type RegisteredProvider,
 } from '../support/sign-in.ts';
-import { connect, untilBlocked } from '../support/tables.ts';
+import { openSignInPlace, type SignInPlace } from '../support/sign-in-place.ts';
+import { untilBlocked } from '../support/tables.ts';
 import { addMember, createWorld, type World } from '../support/world.ts';
 
+let place: SignInPlace;
 let database: TestDatabase;
 let gateway: TestGateway;
 let admin: Client;
@@ -28,10 +30,8 @@ let world: World;
 let provider: RegisteredProvider;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  server = await new IdentityProviderServer().start();
-  gateway = await openGateway(database, { PUBLIC_URL: publicUrl, EGRESS_ALLOW: server.issuer });
-  admin = await connect(database.adminUrl);
+  place = await openSignInPlace();
+  ({ database, gateway, server, admin } = place);
 });
 beforeEach(async () => {
   server.forge = null;
@@ -39,10 +39,7 @@ beforeEach(async () => {
   provider = await registerProvider(database, world, server);
 });
 afterAll(async () => {
-  await gateway?.close();
-  await server?.stop();
-  await admin?.end();
-  await database?.drop();
+  await place?.close();
 });
 
 const verdict = ({ status, body }: Answer): string => `${status} ${body?.error?.code ?? ''}`.trim();

@@ -35,6 +35,10 @@ export interface Answer {
   body: any;
 }
 
+/** The status, with the code of an error and the permission that is missing. */
+export const verdict = ({ status, body }: Answer): string =>
+  [status, body?.error?.code, body?.error?.missing_permission].filter((part) => part != null).join(' ');
+
 export interface Sender {
   send(call: Call): Promise<Answer>;
 }

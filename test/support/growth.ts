@@ -6,18 +6,29 @@ const noiseMs = 25;
 const atMost = 2.6;
 
 function threadMs(work: () => unknown): number {
-  const before = process.threadCpuUsage();
+  const spent = startCounting();
   work();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1_000;
+  return spent();
 }
 
-async function laterThreadMs(work: () => Promise<unknown>): Promise<number> {
+/** @returns the processor time of this thread since now, in milliseconds */
+function startCounting(): () => number {
   const before = process.threadCpuUsage();
-  await work();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1_000;
+  return () => {
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1_000;
+  };
 }
+
+interface Times {
+  single: number;
+  double: number;
+}
+
+const areLinear = ({ single, double }: Times): boolean => double <= Math.max(noiseMs, single) * atMost;
+
+const notLinear = (name: string, size: number, times: Times): Error =>
+  new Error(`${name} does not grow with its text: ${inspect(times)} ms for ${size} and twice as many.`);
 
 /**
  * The processor time of this thread alone, in milliseconds, without the threads of compiler and collector and
@@ -36,13 +47,13 @@ export function expectLinear<T>(
   let times = { single: 0, double: 0 };
   for (const runs of [1, 3, 7, 15]) {
     times = { single: shortest(() => work(single), runs), double: shortest(() => work(double), runs) };
-    if (times.double <= Math.max(noiseMs, times.single) * atMost) {
+    if (areLinear(times)) {
       return;
     }
     // A clear result is not repeated.
     if (runs > 1 && times.double > Math.max(300, times.single * 3.3)) break;
   }
-  throw new Error(`${name} does not grow with its text: ${inspect(times)} ms for ${size} and twice as many.`);
+  throw notLinear(name, size, times);
 }
 
 /** The same for work that this thread does step by step, and that takes long enough to be measured a few times. */
@@ -53,13 +64,19 @@ export async function expectLinearLater<T>(
   const [single, double] = [make(size), make(2 * size)];
   const times = { single: Infinity, double: Infinity };
   for (let run = 0; run < 5; run += 1) {
-    times.single = Math.min(times.single, await laterThreadMs(() => work(single)));
-    times.double = Math.min(times.double, await laterThreadMs(() => work(double)));
-    if (times.double <= Math.max(noiseMs, times.single) * atMost) {
+    for (const [input, key] of [
+      [single, 'single'],
+      [double, 'double'],
+    ] as const) {
+      const spent = startCounting();
+      await work(input);
+      times[key] = Math.min(times[key], spent());
+    }
+    if (areLinear(times)) {
       return;
     }
   }
-  throw new Error(`${name} does not grow with its text: ${inspect(times)} ms for ${size} and twice as many.`);
+  throw notLinear(name, size, times);
 }
 
 /** Strings that cause backtracking in parsers. */

@@ -1,15 +1,10 @@
 import type { RouteOptions } from 'fastify';
 import type { Client } from 'pg';
-import {
-  implied,
-  permissions,
-  platformOnly,
-  type Permission,
-} from '#domain/foundation/access/permissions.ts';
+import { implied, platformOnly, type Permission } from '#domain/foundation/access/permissions.ts';
 import { expand } from '#domain/foundation/access/policy.ts';
 import { builtInRoles } from '#domain/foundation/access/roles.ts';
-import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { AdminMaker } from './admin-maker.ts';
+import { addCustomRole, everything } from './custom-role.ts';
 import type { TestDatabase } from './database.ts';
 import type { Call } from './gateway.ts';
 import type { Place } from './places.ts';
@@ -56,7 +51,6 @@ const inSpace = ({ url, config }: RouteOptions): boolean =>
   url.includes(':space_id') ||
   url.includes('/mcp-auth/') ||
   ['notifications.read', 'knowledge.search'].includes(config?.permission ?? '');
-const everything = permissions.filter((permission) => !platformOnly.has(permission));
 const none: ReadonlySet<Permission> = new Set();
 /** The permissions needed to grant the roles in the matrix's requests. */
 const giving: Permission[] = [
@@ -84,11 +78,7 @@ export function identities(parts: IdentityParts): Identity[] {
     return () => (made ??= make());
   };
   const holding = async (names: readonly Permission[]): Promise<Credential> => {
-    const key = `role_${newId().slice(-12)}`;
-    await admin.query(
-      'insert into roles (tenant_id, id, key, name, permissions) values ($1, $2, $3, $3, $4)',
-      [here.tenantId, newId(), key, [...names]],
-    );
+    const { key } = await addCustomRole(admin, here.tenantId, names);
     return person({ tenantRoles: [key], spaceRole: key });
   };
   const roleOf = (key: string) => expand(builtInRoles[key]!);
