@@ -1,5 +1,5 @@
-import { start } from '#domain/foundation/durable/messages.ts';
-import { enqueue, holdWaitingStart } from '#domain/foundation/durable/outbox.ts';
+import { signalWithStart } from '#domain/foundation/durable/messages.ts';
+import { enqueueOnce } from '#domain/foundation/durable/outbox.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
@@ -16,11 +16,8 @@ export async function finishDocument(
     const document = await em.findOne(Document, { id: documentId });
     if (document?.status === 'ready' && document.embeddingPending) {
       const { spaceId } = await em.findOneOrFail(Collection, { id: document.collectionId });
-      const embedding = start('embedSpace', { tenantId, spaceId });
-      // One start is enough for the documents that are ready at once.
-      if (!(await holdWaitingStart(em, embedding))) {
-        await enqueue(em, embedding);
-      }
+      // Also where that workflow runs: it may have passed the place of this document, which was not ready then.
+      await enqueueOnce(em, signalWithStart('embedSpace', { tenantId, spaceId }, 'wake', []));
     }
     return state;
   });

@@ -1,8 +1,13 @@
+import type { Client } from '@temporalio/client';
+import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
+import { claimOutbox } from '#domain/foundation/durable/outbox.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
+import { createDispatcher } from '#temporal/dispatcher.ts';
 import { EmbeddingSpace } from '#test/support/embedding-space.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { noMetrics } from '#test/support/no-metrics.ts';
 import { startWorkflowWorker, type WorkflowWorker } from '#test/support/workflow-worker.ts';
 import { wordEmbedders } from '#test/support/word-embedders.ts';
 import { extractor } from '#test/support/extractor.ts';
@@ -36,6 +41,19 @@ async function start({ fixture: { tenantId, spaceId } }: EmbeddingSpace) {
     workflowId: `embeddings/${tenantId}/${spaceId}`,
     args: [{ tenantId, spaceId }],
   });
+}
+
+/** As a relay does. */
+async function sendPending(): Promise<void> {
+  const { database } = world.database;
+  const dispatcher = createDispatcher({
+    client: { workflow: worker.client } as Client,
+    database,
+    metrics: noMetrics,
+    logger: pino({ level: 'silent' }),
+  });
+  await world.admin.query(`update outbox set claimed_until = now() - interval '1 s'`);
+  for (const row of await claimOutbox(database, { rows: 10, starts: 10 })) await dispatcher.dispatch(row);
 }
 
 async function changing(): Promise<EmbeddingSpace> {
@@ -84,6 +102,29 @@ describe('embedSpace', () => {
     await handle.result();
     expect(woken).toBe(true);
     expect((await space.read()).active?.model.id).toBe(modelId);
+  });
+
+  it('embeds a document that becomes ready behind its place', async () => {
+    const space = await EmbeddingSpace.create(world, embedders);
+    const unavailable = () => {
+      throw new EmbeddingFailure('unavailable');
+    };
+    // Begins the space's generation of vectors.
+    await space.add('The canary-4710 is green.');
+    // Ids are in the order of the uploads, and the documents become ready in another.
+    const late = await space.upload('The canary-4711 is blue.');
+    embedders.before = unavailable;
+    await space.add('The canary-4712 is red.');
+    await world.admin.query('delete from outbox');
+    embedders.before = async () => {
+      embedders.before = unavailable;
+      await space.process(late);
+      await sendPending();
+      embedders.before = () => {};
+    };
+    const handle = await start(space);
+    expect(await handle.result()).toEqual({ status: 'completed', reason: null });
+    expect(await space.read()).toMatchObject({ pendingDocuments: 0 });
   });
 
   it('waits for a model that does not answer, and goes on by itself', async () => {

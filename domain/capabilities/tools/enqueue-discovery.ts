@@ -1,6 +1,6 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { start } from '#domain/foundation/durable/messages.ts';
-import { holdWaitingStart } from '#domain/foundation/durable/outbox.ts';
+import { holdWaiting } from '#domain/foundation/durable/outbox.ts';
 import type { McpServer } from './mcp-server.entity.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function enqueueDiscovery(
     ...(accountOnly ? { accountOnly: true as const } : {}),
   };
   const discovery = start('discoverTools', { tenantId, spaceId, serverId, number, ...account });
-  if (await holdWaitingStart(ctx.em, discovery)) {
+  if (await holdWaiting(ctx.em, discovery)) {
     return;
   }
   server.discoveryCount = number;
