@@ -13,8 +13,15 @@ import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 const documentsPerSecond = 200;
 /** The same of documents that are uploaded, each of which is a workflow. */
 const uploadsPerSecond = 8;
+/**
+ * The same while passages are embedded: the processes of the builtin model have the least right to a processor, and
+ * would stand still while many documents are read.
+ */
+const uploadsPerSecondBesideEmbedding = 16;
 /** The same of passages that the builtin model embeds, each some 40 ms of a processor. */
 const passagesPerSecond = 20;
+
+type Turns = Pick<BulkTurns, 'take'>;
 
 export interface WorkerPaces {
   /** Turns and tool calls of responses, of each tenant. */
@@ -22,11 +29,14 @@ export interface WorkerPaces {
   /** Workflows that the relay starts, of each tenant. */
   starts: AdaptiveRate;
   documents: BulkTurns;
-  uploads: BulkTurns;
+  uploads: Turns;
   passages: BulkTurns;
 }
 
-/** Bulk work gives way while a turn or a tool call of a response has begun within the last seconds. */
+/**
+ * Bulk work gives way while a turn or a tool call of a response has begun within the last seconds, and the reading of
+ * documents also to their embedding.
+ */
 export function workerPaces(config: WorkerConfig): WorkerPaces {
   const pressure = processorPressure();
   const bulkPressure = anyPressure(busyLoop(), pressure);
@@ -35,16 +45,27 @@ export function workerPaces(config: WorkerConfig): WorkerPaces {
     perSecond: config.TURNS_PER_SECOND_PER_TENANT,
     pressure,
   });
-  const giveWay = (perSecond: number) =>
+  const giveWay = (perSecond: number, isContended = () => turns.isUsed()) =>
     new BulkTurns({
       rate: new AdaptiveRate({ perSecond, pressure: bulkPressure, isDemandPaced: true }),
-      isContended: () => turns.isUsed(),
+      isContended,
     });
+  const passages = giveWay(passagesPerSecond);
   return {
     turns,
     starts: new AdaptiveRate({ perSecond: config.STARTS_PER_SECOND_PER_TENANT, pressure }),
     documents: giveWay(documentsPerSecond),
-    uploads: giveWay(uploadsPerSecond),
-    passages: giveWay(passagesPerSecond),
+    uploads: inTurn(
+      giveWay(uploadsPerSecond),
+      giveWay(uploadsPerSecondBesideEmbedding, () => passages.isUsed()),
+    ),
+    passages,
   };
 }
+
+/** A unit that waits for its turn of each kind. */
+const inTurn = (...kinds: readonly Turns[]): Turns => ({
+  take: async (tenantId, signal) => {
+    for (const turns of kinds) await turns.take(tenantId, signal);
+  },
+});

@@ -2,6 +2,8 @@ import type { AdaptiveRate } from './adaptive-rate.ts';
 
 /** Short beside what somebody notices of an answer, long beside a unit. */
 const roundMs = 50;
+/** Milliseconds after the last unit until there is no such work any more. */
+const usedForMs = 1_000;
 
 export interface BulkTurnsOptions {
   /** Units of bulk work of the whole process. */
@@ -20,6 +22,7 @@ export class BulkTurns {
   readonly #waiting = new Map<string, (() => void)[]>();
   #round = { at: -Infinity, left: 0, isSpent: false };
   #timer: NodeJS.Timeout | null = null;
+  #askedAt = -Infinity;
 
   constructor(options: BulkTurnsOptions) {
     this.#options = options;
@@ -28,9 +31,15 @@ export class BulkTurns {
   /** Resolves when one more unit of the tenant may begin. @throws the signal's reason */
   async take(tenantId: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    this.#askedAt = performance.now();
     if (this.#waiting.size > 0 || !this.#mayBegin()) {
       await this.#turn(tenantId, signal);
     }
+  }
+
+  /** Whether any tenant has asked for a unit of late. */
+  isUsed(now = performance.now()): boolean {
+    return this.#askedAt >= now - usedForMs;
   }
 
   /** Takes one of the round's units. */

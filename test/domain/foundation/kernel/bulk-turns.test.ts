@@ -92,3 +92,19 @@ it('forgets a unit that is cancelled while it waits, which takes nobody’s turn
   expect(order).toHaveLength(21);
   await expect(take('a', AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
 });
+
+it('is in use for a second from the last unit that was asked for', async () => {
+  const turns = new BulkTurns({
+    rate: new AdaptiveRate({ perSecond: 20, pressure: () => null }),
+    isContended: () => false,
+  });
+  expect(turns.isUsed()).toBe(false);
+  await turns.take('a', unending);
+  await vi.advanceTimersByTimeAsync(900);
+  expect(turns.isUsed()).toBe(true);
+  await turns.take('b', unending);
+  await vi.advanceTimersByTimeAsync(900);
+  expect(turns.isUsed()).toBe(true);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(turns.isUsed()).toBe(false);
+});

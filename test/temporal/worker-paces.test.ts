@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
+import { workerPaces } from '#temporal/worker-paces.ts';
+
+const unending = new AbortController().signal;
+const config = parseWorkerConfig({
+  DATABASE_URL: 'postgres://app:app@127.0.0.1:5432/platform',
+  DATABASE_PURGE_URL: 'postgres://purge:purge@127.0.0.1:5432/platform',
+  TEMPORAL_ADDRESS: '127.0.0.1:7233',
+  MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+});
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** How many of 200 documents that are uploaded begin to be read at once. */
+async function begunAtOnce(paces: ReturnType<typeof workerPaces>): Promise<number> {
+  let begun = 0;
+  for (let n = 0; n < 200; n += 1) void paces.uploads.take('a', unending).then(() => (begun += 1));
+  await vi.advanceTimersByTimeAsync(0);
+  return begun;
+}
+
+it('reads documents at once while nothing else is done', async () => {
+  expect(await begunAtOnce(workerPaces(config))).toBe(200);
+});
+
+it('reads documents at a rate while passages are embedded', async () => {
+  const paces = workerPaces(config);
+  await paces.passages.take('b', unending);
+  const begun = await begunAtOnce(paces);
+  expect(begun).toBeGreaterThan(0);
+  expect(begun).toBeLessThan(50);
+});
+
+it('reads documents at a lower rate beside responses', async () => {
+  const paces = workerPaces(config);
+  paces.turns.take('b');
+  const begun = await begunAtOnce(paces);
+  expect(begun).toBeGreaterThan(0);
+  expect(begun).toBeLessThan(25);
+});
