@@ -125,8 +125,9 @@ it('a second migration changes nothing', async () => {
   const look = async () => ({
     catalogue: await readCatalogue(admin),
     rows: await countRows(admin),
-    functions: (await admin.query(`select oid, xmin from pg_proc where pronamespace = 'app'::regnamespace`))
-      .rows,
+    functions: (
+      await admin.query(`select oid, xmin from pg_proc where pronamespace = 'app'::regnamespace order by oid`)
+    ).rows,
     files: (await admin.query('select name, checksum, xmin from app.function_files order by name')).rows,
   });
   const first = await look();

@@ -25,8 +25,8 @@ export async function enqueue(em: EntityManager, message: Message): Promise<Disp
 }
 
 /**
- * Leaves a message to the relays, unless the same waits for them: that is sent after this transaction, and does for
- * both. A workflow gets one of many such messages in each of their rounds, about a second.
+ * Leaves a message to the relays, unless an equal one waits for them already: that is sent after this transaction, and
+ * serves both. A workflow gets one of them in each round of each relay, which is a second in a worker.
  */
 export async function enqueueOnce(em: EntityManager, message: StartMessage | SignalMessage): Promise<void> {
   if (!(await holdWaiting(em, message))) {
@@ -100,17 +100,18 @@ async function deletePendingStart(em: EntityManager, { workflowId }: CancelMessa
 }
 
 /**
- * Whether the same message waits for the relays, apart from the number in the input of a start: it is sent after this
- * transaction, since no relay claims it before.
+ * Whether an equal message waits for the relays: it is sent after this transaction, since no relay claims it before.
+ * Starts are equal if their inputs are, apart from a number, which is also part of the workflow's id.
  */
 export async function holdWaiting(
   em: EntityManager,
-  { kind, workflowType, payload }: StartMessage | SignalMessage,
+  { kind, workflowType, workflowId, payload }: StartMessage | SignalMessage,
 ): Promise<boolean> {
   const rows = await em.execute(
     `select id from outbox where kind = ? and workflow_type = ? and claimed_until <= created_at
+       and (kind = 'start' or workflow_id = ?)
        and payload - 'number' = ?::jsonb - 'number' limit 1 for update skip locked`,
-    [kind, workflowType, JSON.stringify(payload)],
+    [kind, workflowType, workflowId, JSON.stringify(payload)],
   );
   return rows.length > 0;
 }

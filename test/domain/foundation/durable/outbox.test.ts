@@ -10,6 +10,7 @@ import {
 import {
   claimOutbox,
   enqueue as enqueueIn,
+  enqueueOnce,
   leaveToRelays,
   outboxAgeSeconds,
   removeFromOutbox,
@@ -249,6 +250,20 @@ describe('the outbox', () => {
     await leaveToRelays(engine.database.database, row!);
     expect(await claim()).toEqual([]);
     expect(await cancel('a')).toMatchObject({ kind: 'cancel' });
+  });
+
+  it('leaves one of equal messages to the relays until one claims it, for each workflow', async () => {
+    const wake = (workflowId: string) =>
+      engine.act((ctx) =>
+        enqueueOnce(ctx.em, { ...start(workflowId), kind: 'signal', payload: { signal: 'wake', args: [] } }),
+      );
+    await wake('a');
+    await wake('a');
+    await wake('b');
+    expect(sent()).toEqual([]);
+    expect((await claim()).toSorted()).toEqual(['signal a', 'signal b']);
+    await wake('a');
+    expect((await engine.admin.query('select from outbox')).rowCount).toBe(3);
   });
 
   it('cancels behind what was to follow a start that it drops', async () => {
