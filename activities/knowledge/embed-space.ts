@@ -46,7 +46,12 @@ export async function embedSpace(
     signal,
     isOver: () => Date.now() > end,
   };
-  const targets = await ensureLive(slice).catch(waitFor);
+  let targets: LiveGeneration[];
+  try {
+    targets = await ensureLive(slice);
+  } catch (error) {
+    return waitFor(error);
+  }
   let failure: EmbeddingFailure | null = null;
   for (const target of targets) {
     try {
@@ -171,13 +176,21 @@ function faultOf(error: unknown): EmbeddingFault {
 /** Attempts at the pace of the workflow's retries: about ten minutes of them. */
 const quickAttempts = 20;
 const longPauseMs = 120_000;
+/** About half an hour: meanwhile each document that is ready signals the workflow, whose history has a limit. */
+const maxAttempts = 30;
 
-/** A model that does not answer is asked again by the workflow: after a long time rarely, since many spaces may wait. */
-function waitFor(error: unknown): never {
+/**
+ * A model that does not answer is asked again by the workflow: after a long time rarely, since many spaces may wait.
+ * @returns after many attempts, so that the workflow may continue as a new one
+ */
+function waitFor(error: unknown): EmbedSpaceResult {
   if (!(error instanceof EmbeddingFailure)) {
     throw error;
   }
   const { attempt } = Context.current().info;
+  if (attempt >= maxAttempts) {
+    return { state: 'more' };
+  }
   if (error.code === 'busy') {
     throw retryLater('embedder_busy', busyPauseMs(attempt));
   }

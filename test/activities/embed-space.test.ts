@@ -303,5 +303,8 @@ describe('a model that does not answer', () => {
     const delay = Number(await delayAt(21));
     expect(delay).toBeGreaterThanOrEqual(90_000);
     expect(delay).toBeLessThanOrEqual(150_000);
+    expect(await delayAt(29)).toBeGreaterThanOrEqual(90_000);
+    // The workflow may continue as a new one.
+    expect(await embed(space, embedders, 30)).toEqual({ state: 'more' });
   });
 });
