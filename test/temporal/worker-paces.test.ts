@@ -33,10 +33,30 @@ it('reads documents at a rate while passages are embedded', async () => {
   expect(begun).toBeLessThan(50);
 });
 
-it('reads documents at a lower rate beside responses', async () => {
+it('reads all documents that wait soon after the embedding has ended', async () => {
   const paces = workerPaces(config);
-  paces.turns.take('b');
-  const begun = await begunAtOnce(paces);
+  await paces.passages.take('b', unending);
+  let begun = 0;
+  for (let n = 0; n < 200; n += 1) void paces.uploads.take('a', unending).then(() => (begun += 1));
+  await vi.advanceTimersByTimeAsync(900);
+  expect(begun).toBeLessThan(200);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(begun).toBe(200);
+});
+
+it('reads documents at a lower rate beside responses, whether or not passages are embedded', async () => {
+  const [besideEmbedding, besideResponses, besideBoth] = [
+    workerPaces(config),
+    workerPaces(config),
+    workerPaces(config),
+  ];
+  await besideEmbedding.passages.take('b', unending);
+  besideResponses.turns.take('b');
+  besideBoth.turns.take('b');
+  await besideBoth.passages.take('b', unending);
+  const begun = await begunAtOnce(besideResponses);
   expect(begun).toBeGreaterThan(0);
   expect(begun).toBeLessThan(25);
+  expect(begun).toBeLessThan(await begunAtOnce(besideEmbedding));
+  expect(await begunAtOnce(besideBoth)).toBeLessThanOrEqual(begun);
 });

@@ -2,7 +2,7 @@ import type { AdaptiveRate } from './adaptive-rate.ts';
 
 /** Short beside what somebody notices of an answer, long beside a unit. */
 const roundMs = 50;
-/** Milliseconds after the last unit until there is no such work any more. */
+/** How long after the last request for a unit the work counts as going on. */
 const usedForMs = 1_000;
 
 export interface BulkTurnsOptions {
@@ -38,8 +38,8 @@ export class BulkTurns {
   }
 
   /** Whether any tenant has asked for a unit of late. */
-  isUsed(now = performance.now()): boolean {
-    return this.#askedAt >= now - usedForMs;
+  isUsed(): boolean {
+    return this.#askedAt >= performance.now() - usedForMs;
   }
 
   /** Takes one of the round's units. */

@@ -93,7 +93,7 @@ it('forgets a unit that is cancelled while it waits, which takes nobody’s turn
   await expect(take('a', AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
 });
 
-it('is in use for a second from the last unit that was asked for', async () => {
+it('is in use for a second after the last request for a unit', async () => {
   const turns = new BulkTurns({
     rate: new AdaptiveRate({ perSecond: 20, pressure: () => null }),
     isContended: () => false,
