@@ -2,7 +2,7 @@ import { calibrationTexts } from '#domain/knowledge/embeddings/calibration-texts
 import { EmbeddingFailure, type Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
 import { builtinPackage } from './builtin-package.ts';
-import { passageProcesses, type Infer, type Inferred } from './inference-pools.ts';
+import { passagesAtOnce, type Infer, type Inferred } from './inference-pools.ts';
 
 /** Called for each passage before it is embedded. @throws the signal's reason */
 export type TakeTurn = (tenantId: string, signal: AbortSignal) => Promise<void>;
@@ -41,7 +41,7 @@ export function builtinEmbedder(
           embedded[index] = await infer.passage(tenantId, passagePrefix + text, signal);
         }
       };
-      await Promise.all(Array.from({ length: passageProcesses }, work));
+      await Promise.all(Array.from({ length: passagesAtOnce }, work));
       return {
         vectors: embedded.map(({ vector }) => vector),
         tokens: embedded.reduce((sum, { tokens }) => sum + tokens, 0),

@@ -1,13 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
-import {
-  ChildLimitExceeded,
-  ChildLost,
-  ChildPool,
-  type ChildPoolLimits,
-  type ChildTask,
-} from '../process/child-pool.ts';
+import { ChildPool, type ChildPoolLimits } from '../process/child-pool.ts';
+import { ChildLimitExceeded, ChildLost, type ChildTask } from '../process/pooled-child.ts';
 import { ThreadPool, type ThreadPoolOptions } from '../process/thread-pool.ts';
 import type { BuiltinModel } from './builtin-model.ts';
 import { builtinPackage } from './builtin-package.ts';
@@ -23,7 +18,11 @@ export interface Inferred {
 }
 
 /** Processes for passages: each has the model in memory, and one processor is left to others. */
-export const passageProcesses = Math.min(3, Math.max(1, availableParallelism() - 1));
+const passageProcesses = Math.min(3, Math.max(1, availableParallelism() - 1));
+/** A process has the next passage already when it has embedded one: an event loop with other work may be late. */
+const passagesPerProcess = 2;
+/** Passages of one call that are embedded at once, or wait in a process. */
+export const passagesAtOnce = passageProcesses * passagesPerProcess;
 
 /** A text takes tens of milliseconds; what hangs in native code is terminated before the waiting texts give up. */
 const shared = { timeoutMs: 20_000, heapMb: 96, idleMs: 60_000, finishesTasks: true };
@@ -34,6 +33,7 @@ const forPassages: ChildPoolLimits = {
   residentMb: 1_024,
   processes: passageProcesses,
   processesPerKey: passageProcesses,
+  tasksPerProcess: passagesPerProcess,
   waitersPerKey: 200,
   waitMs: 60_000,
 };

@@ -4,6 +4,8 @@ import infer, { type InferenceTask } from './inference-thread.ts';
 
 endWithParent();
 disableTelemetry();
+// One after another: the next text is here before the one before it is done.
+let last: Promise<unknown> = Promise.resolve();
 process.on('message', (task: InferenceTask) => {
-  void infer(task).then((inference) => process.send?.(inference));
+  last = last.then(async () => process.send?.(await infer(task)));
 });

@@ -1,12 +1,7 @@
 import { assertNever } from '#domain/foundation/kernel/assert-never.ts';
 import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
-import {
-  ChildLimitExceeded,
-  ChildLost,
-  ChildPool,
-  type ChildPoolLimits,
-  type ChildTask,
-} from '#adapters/process/child-pool.ts';
+import { ChildPool, type ChildPoolLimits } from '#adapters/process/child-pool.ts';
+import { ChildLimitExceeded, ChildLost, type ChildTask } from '#adapters/process/pooled-child.ts';
 import {
   ExtractionFailure,
   ExtractorBusy,

@@ -27,6 +27,13 @@ export const textDefects: readonly Defect[] = [
     caughtBy: 'does not delay another tenant',
   },
   {
+    name: 'a task that waits in a process fails with the one before it',
+    file: 'adapters/process/pooled-child.ts',
+    replace: [['else task.resolve(null);', 'else task.reject(reason);']],
+    test: 'test/adapters/child-pool.test.ts',
+    caughtBy: 'does the second in another process when the first crashes',
+  },
+  {
     name: 'the runtime of the model reports to its vendor',
     file: 'adapters/embeddings/disable-telemetry.ts',
     replace: [["process.env['ORT_DISABLE_TELEMETRY'] = '1';", '']],

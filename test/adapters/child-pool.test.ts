@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ChildPool, type ChildPoolLimits, type ChildTask } from '#adapters/process/child-pool.ts';
+import { ChildPool, type ChildPoolLimits } from '#adapters/process/child-pool.ts';
+import type { ChildTask } from '#adapters/process/pooled-child.ts';
 
 const never = new AbortController().signal;
 const limits: ChildPoolLimits = {
@@ -100,6 +101,63 @@ describe.runIf(process.platform === 'linux')('a pool of processes', () => {
     await sleep(100);
     stop.abort(new Error('enough'));
     expect((await next).pid === pid).toBe(finishesTasks);
+  });
+
+  describe('with two tasks for each process', () => {
+    const two = { processes: 1, processesPerKey: 1, tasksPerProcess: 2, finishesTasks: true };
+
+    it('does them one after another, in their order', async () => {
+      const pool = poolOf(two);
+      const ended: string[] = [];
+      const answers = await Promise.all(
+        ['first', 'second', 'third'].map(async (name) => {
+          const answer = await run(pool, { do: 'answer', afterMs: name === 'first' ? 200 : 0 });
+          ended.push(name);
+          return answer;
+        }),
+      );
+      expect(ended).toEqual(['first', 'second', 'third']);
+      expect(new Set(answers.map(({ pid }) => pid)).size).toBe(1);
+    });
+
+    it('sends the second before the first is done, and a third after it', async () => {
+      const pool = poolOf(two);
+      let sent = 0;
+      const send = () => {
+        sent += 1;
+        return task({ do: 'answer', afterMs: 500 });
+      };
+      const [first, ...others] = [1, 2, 3].map(() => pool.run('a', send, never));
+      await expect.poll(() => sent).toBe(2);
+      await first;
+      await expect.poll(() => sent).toBe(3);
+      await Promise.all(others);
+    });
+
+    it('uses a process of its own for each before it sends a second', async () => {
+      const pool = poolOf({ ...two, processes: 2, processesPerKey: 2 });
+      const answers = await Promise.all([1, 2].map(() => run(pool, { do: 'answer', afterMs: 300 })));
+      expect(new Set(answers.map(({ pid }) => pid)).size).toBe(2);
+    });
+
+    it.each([
+      ['crashes', { do: 'kill', signal: 'SIGSEGV' }, { name: 'ChildLost', crashed: true }],
+      ['hangs', { do: 'hang' }, { name: 'ChildLimitExceeded', limit: 'time' }],
+    ])('does the second in another process when the first %s', async (_how, request, failure) => {
+      const pool = poolOf({ ...two, timeoutMs: 5_000 });
+      const { pid } = await run(pool, { do: 'answer' });
+      const first = run(pool, request);
+      first.catch(() => undefined);
+      const second = await run(pool, { do: 'answer' }, 'b');
+      await expect(first).rejects.toMatchObject(failure);
+      expect(second.pid).not.toBe(pid);
+    });
+
+    it('counts the time of each from its turn', async () => {
+      const pool = poolOf({ ...two, timeoutMs: 4_000 });
+      await run(pool, { do: 'answer' });
+      await Promise.all([1, 2].map(() => run(pool, { do: 'answer', afterMs: 2_200 })));
+    });
   });
 
   it('ends a process that has no task for long', async () => {

@@ -9,7 +9,10 @@ type Request =
   | { do: 'kill'; signal: NodeJS.Signals };
 
 endWithParent();
-process.on('message', (request: Request) => void run(request));
+let last = Promise.resolve();
+process.on('message', (request: Request) => {
+  last = last.then(() => run(request));
+});
 
 async function run(request: Request): Promise<void> {
   if (request.do === 'kill') process.kill(process.pid, request.signal);

@@ -122,6 +122,8 @@ describe.skipIf(weights === null)('the builtin model, with its real weights', ()
     'fails as unavailable when its process is killed, and embeds in another one after that',
     async () => {
       const embedder = embedderOf('killed');
+      // Behind the texts of the tests before.
+      await embedder.embedPassages(['Tides follow the moon.'], never);
       const texts = Array.from(
         { length: 100 },
         (_, i) => `Passage ${i} is ${'long and '.repeat(100)}different.`,
