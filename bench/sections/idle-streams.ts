@@ -1,7 +1,8 @@
 import { Agent, get, type ClientRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { proportionalBytes } from '#test/support/process-memory.ts';
 import { busy } from '../support/caller.ts';
-import { cpuOf, memoryOf } from '../support/cpu.ts';
+import { cpuOf } from '../support/cpu.ts';
 import { models, type Lab } from '../support/lab.ts';
 import type { BenchProcess } from '../support/processes.ts';
 import { format, type Line } from '../support/report.ts';
@@ -103,7 +104,7 @@ async function settled(server: BenchProcess): Promise<number> {
     server.signal('SIGWINCH');
     await sleep(700);
     const before = kilobytes;
-    kilobytes = memoryOf(server.pid);
+    kilobytes = proportionalBytes(server.pid) / 1_024;
     if (i > 0 && Math.abs(kilobytes - before) < 100) break;
   }
   return kilobytes;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { residentBytesWithChildren } from '#test/support/process-memory.ts';
+import { proportionalBytesWithChildren } from '#test/support/process-memory.ts';
 import { respond } from './caller.ts';
 import { models, type Lab } from './lab.ts';
 
@@ -22,16 +22,16 @@ export async function probe(lab: Lab, work: Promise<unknown>): Promise<number[]>
 }
 
 /**
- * Resident megabytes of a process and its children now, and the most since; the process may end before the measurement
- * does.
+ * Megabytes of a process and its children now, shared pages counted once, and the most since; the process may end before
+ * the measurement does.
  */
 export function watchMemory(pid: number): { idleMb: number; end(): { idleMb: number; peakMb: number } } {
-  const read = () => residentBytesWithChildren(pid) / 1_048_576;
+  const read = () => proportionalBytesWithChildren(pid) / 1_048_576;
   const idleMb = read();
   let peakMb = idleMb;
   const timer = setInterval(() => {
     if (existsSync(`/proc/${pid}/status`)) peakMb = Math.max(peakMb, read());
-  }, 100);
+  }, 250);
   timer.unref();
   return {
     idleMb,

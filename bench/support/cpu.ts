@@ -73,9 +73,3 @@ function readRow(pid: string): ProcessRow[] {
     return [];
   }
 }
-
-/** Kilobytes of a process's own memory, shared pages divided among those who share them. */
-export function memoryOf(pid: number): number {
-  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1]);
-}

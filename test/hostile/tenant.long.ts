@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sendOver, type Answer } from '../support/gateway.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { defaultLimits } from '../support/raised-limits.ts';
-import { residentBytesWithChildren } from '../support/process-memory.ts';
+import { proportionalBytesWithChildren } from '../support/process-memory.ts';
 import { registerProvider } from '../support/sign-in.ts';
 import { startStack, type Stack, type StackProcess } from '../support/stack.ts';
 import { createWorld, scriptedModel, secrets, type World } from '../support/world.ts';
@@ -142,13 +142,13 @@ async function readStages(samples: readonly Moments[]): Promise<Record<Stage, nu
   return read;
 }
 
-/** Samples the resident memory of the processes, with those that they start, every half second, until stopped. */
+/** Samples the memory of the processes, with those that they start, every half second, until stopped. */
 function watchMemory(watched: readonly StackProcess[]): { stop(): number[] } {
   const highest = watched.map(() => 0);
   const look = () =>
     watched.forEach(({ child }, at) => {
       if (child.exitCode === null && child.signalCode === null)
-        highest[at] = Math.max(highest[at]!, residentBytesWithChildren(child.pid!));
+        highest[at] = Math.max(highest[at]!, proportionalBytesWithChildren(child.pid!));
     });
   look();
   const timer = setInterval(look, 500);

@@ -6,10 +6,20 @@ export function residentBytes(pid: number): number {
   return Number(kilobytes) * 1_024;
 }
 
+/**
+ * Bytes of a process's own memory (PSS): of pages that several processes share, such as those of the program, each has
+ * its share. 0 of a zombie. @throws when it has ended
+ */
+export function proportionalBytes(pid: number): number {
+  const [, kilobytes = 0] =
+    /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
+  return Number(kilobytes) * 1_024;
+}
+
 /** The same with the processes that it has started and that run now. @throws when it has ended */
-export function residentBytesWithChildren(pid: number): number {
-  const ofChildren = childrenOf(pid).map((child) => ifThere(() => residentBytes(child)) ?? 0);
-  return ofChildren.reduce((sum, bytes) => sum + bytes, residentBytes(pid));
+export function proportionalBytesWithChildren(pid: number): number {
+  const ofChildren = childrenOf(pid).map((child) => ifThere(() => proportionalBytes(child)) ?? 0);
+  return ofChildren.reduce((sum, bytes) => sum + bytes, proportionalBytes(pid));
 }
 
 /** The processes that it has started and that run now: each thread lists its own. */
