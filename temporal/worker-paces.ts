@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { anyPressure } from '#adapters/process/any-pressure.ts';
 import { busyLoop } from '#adapters/process/busy-loop.ts';
 import { processorPressure } from '#adapters/process/processor-pressure.ts';
@@ -18,8 +19,13 @@ const uploadsPerSecond = 8;
  * would stand still while many documents are read.
  */
 const uploadsPerSecondBesideEmbedding = 16;
-/** The same of passages that the builtin model embeds, each some 40 ms of a processor. */
+/** The same of passages that the builtin model embeds, each some 15 to 40 ms of a processor. */
 const passagesPerSecond = 20;
+/**
+ * Two processors are often one core: what the model calculates on one slows a response on the other, though its event
+ * loop waits for no processor. So it has about half of one while responses begin.
+ */
+const mostPassages = availableParallelism() > 2 ? 8 : 2;
 
 type Turns = Pick<BulkTurns, 'take'>;
 
@@ -45,19 +51,22 @@ export function workerPaces(config: WorkerConfig): WorkerPaces {
     perSecond: config.TURNS_PER_SECOND_PER_TENANT,
     pressure,
   });
-  const giveWay = (perSecond: number, isContended = () => turns.isUsed()) =>
+  const giveWay = (
+    perSecond: number,
+    { isContended = () => turns.isUsed(), ...bound }: { isContended?: () => boolean; most?: number } = {},
+  ) =>
     new BulkTurns({
-      rate: new AdaptiveRate({ perSecond, pressure: bulkPressure, isDemandPaced: true }),
+      rate: new AdaptiveRate({ perSecond, ...bound, pressure: bulkPressure, isDemandPaced: true }),
       isContended,
     });
-  const passages = giveWay(passagesPerSecond);
+  const passages = giveWay(passagesPerSecond, { most: mostPassages });
   return {
     turns,
     starts: new AdaptiveRate({ perSecond: config.STARTS_PER_SECOND_PER_TENANT, pressure }),
     documents: giveWay(documentsPerSecond),
     uploads: inTurn(
       giveWay(uploadsPerSecond),
-      giveWay(uploadsPerSecondBesideEmbedding, () => passages.isUsed()),
+      giveWay(uploadsPerSecondBesideEmbedding, { isContended: () => passages.isUsed() }),
     ),
     passages,
   };

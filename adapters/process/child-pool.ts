@@ -6,7 +6,7 @@ import { PooledChild, type ChildTask, type PooledChildLimits } from './pooled-ch
 export interface ChildPoolLimits
   extends Omit<PooledChildLimits, 'idleMs'>, Pick<FairLimits, 'waitersPerKey' | 'waitMs'> {
   processes?: number;
-  /** Max processes of one key; all but one when not given. */
+  /** Max processes of one key, whose tasks are at most as many as these may be sent; all but one when not given. */
   processesPerKey?: number;
   /**
    * Tasks that a process has been sent at most, of which it does one after another: with more than one it does not wait
@@ -58,23 +58,24 @@ export class ChildPool {
     make: () => Promise<ChildTask<Message, Result>>,
     signal: AbortSignal,
   ): Promise<Result> {
-    return this.#turns.run(key, signal, async () =>
-      this.#runNow(await make(), this.#limits.finishesTasks ? undefined : signal),
-    );
+    return this.#turns.run(key, signal, async () => this.#runNow(await make(), signal));
   }
 
-  async #runNow<Message, Result>(task: ChildTask<Message, Result>, signal?: AbortSignal): Promise<Result> {
+  async #runNow<Message, Result>(task: ChildTask<Message, Result>, signal: AbortSignal): Promise<Result> {
     for (;;) {
-      signal?.throwIfAborted();
-      const end = await this.#take().run(task, signal);
+      signal.throwIfAborted();
+      const end = await this.#take().run(task, this.#limits.finishesTasks ? undefined : signal);
       if (end !== null) return end.result;
     }
   }
 
-  /** An idle process, a new one, or the one with the fewest tasks. */
+  /**
+   * An idle process, a new one, or the one with the fewest tasks. Of several it is the one whose turn began last, since a
+   * turn that takes long may take longer.
+   */
   #take(): PooledChild {
     this.#children = this.#children.filter(({ isUsable }) => isUsable);
-    const [first] = this.#children.toSorted((a, b) => a.load - b.load);
+    const [first] = this.#children.toSorted((a, b) => a.load - b.load || b.turnSince - a.turnSince);
     if (first !== undefined && (first.load === 0 || this.#children.length >= this.#limits.processes)) {
       return first;
     }

@@ -63,6 +63,7 @@ export class PooledChild {
   readonly #tasks: Sent[] = [];
   #timer: NodeJS.Timeout | undefined;
   #memoryChecks: NodeJS.Timeout | undefined;
+  #turnSince = -Infinity;
   #isEnded = false;
 
   constructor(module: string, limits: PooledChildLimits) {
@@ -73,12 +74,18 @@ export class PooledChild {
     this.#child
       .on('message', (message) => this.#receive(message))
       .on('exit', (code, by) => this.#end(this.#tasks[0], lossOf(code, by)))
-      .on('error', () => this.#end(this.#tasks[0], new ChildLost(false)));
+      // What cannot be sent because it has just ended is followed by how it ended.
+      .on('error', () => void this.#child.kill('SIGKILL'));
   }
 
   /** Tasks that were sent and have not ended. */
   get load(): number {
     return this.#tasks.length;
+  }
+
+  /** When the present turn began, in milliseconds of `performance.now()`. */
+  get turnSince(): number {
+    return this.#turnSince;
   }
 
   /** Whether it may get a task. */
@@ -95,7 +102,13 @@ export class PooledChild {
     task: ChildTask<Message, Result>,
     signal?: AbortSignal,
   ): Promise<TaskEnd<Result> | null> {
+    if (this.#child.pid === undefined) {
+      // It could not be started.
+      throw new ChildLost(false);
+    }
     const { promise, resolve, reject } = Promise.withResolvers<TaskEnd<unknown> | null>();
+    // Nobody waits for it where nothing can be sent.
+    promise.catch(() => undefined);
     const sent: Sent = { receive: (message) => task.receive(message as Message), resolve, reject };
     this.#tasks.push(sent);
     if (this.#tasks.length === 1) this.#begin();
@@ -116,6 +129,7 @@ export class PooledChild {
   /** The first of its tasks has its turn. */
   #begin(): void {
     clearTimeout(this.#timer);
+    this.#turnSince = performance.now();
     hold(this.#child, true);
     const exceeded = (limit: 'time' | 'memory') => this.#end(this.#tasks[0], new ChildLimitExceeded(limit));
     this.#timer = setTimeout(() => exceeded('time'), this.#limits.timeoutMs);

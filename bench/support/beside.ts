@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { proportionalBytesWithChildren } from '#test/support/process-memory.ts';
 import { respond } from './caller.ts';
@@ -30,7 +29,7 @@ export function watchMemory(pid: number): { idleMb: number; end(): { idleMb: num
   const idleMb = read();
   let peakMb = idleMb;
   const timer = setInterval(() => {
-    if (existsSync(`/proc/${pid}/status`)) peakMb = Math.max(peakMb, read());
+    peakMb = Math.max(peakMb, read());
   }, 250);
   timer.unref();
   return {

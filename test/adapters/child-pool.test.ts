@@ -17,6 +17,8 @@ const poolOf = (changed: Partial<ChildPoolLimits> = {}, module = standIn) =>
 
 interface Answer {
   pid: number;
+  /** Requests that the process had received when it answered. */
+  received: number;
 }
 const task = (request: object, receive: ChildTask<Answer, Answer>['receive'] = (result) => ({ result })) =>
   Promise.resolve({ request, bytes: new Uint8Array(), receive });
@@ -27,7 +29,7 @@ describe.runIf(process.platform === 'linux')('a pool of processes', () => {
   it('gives the next task the process of the one before, and a new one after a failure', async () => {
     const pool = poolOf();
     const { pid } = await run(pool, { do: 'answer' });
-    expect(await run(pool, { do: 'answer' })).toEqual({ pid });
+    expect(await run(pool, { do: 'answer' })).toMatchObject({ pid });
     await expect(run(pool, { do: 'exit' })).rejects.toMatchObject({ name: 'ChildLost' });
     expect((await run(pool, { do: 'answer' })).pid).not.toBe(pid);
   });
@@ -54,7 +56,7 @@ describe.runIf(process.platform === 'linux')('a pool of processes', () => {
     silent.catch(() => undefined);
     const behind = run(pool, { do: 'answer' }, 'b');
     await expect(silent).rejects.toMatchObject({ name: 'ChildLimitExceeded', limit: 'time' });
-    expect(await behind).toEqual({ pid: expect.any(Number) as number });
+    expect(await behind).toHaveProperty('pid');
   });
 
   it('fails a task whose answer is not understood, and no other', async () => {
@@ -69,7 +71,7 @@ describe.runIf(process.platform === 'linux')('a pool of processes', () => {
       never,
     );
     await expect(refused).rejects.toBe(broken);
-    expect(await run(pool, { do: 'answer' })).toEqual({ pid: expect.any(Number) as number });
+    expect(await run(pool, { do: 'answer' })).toHaveProperty('pid');
   });
 
   it('fails a task whose module cannot be started', async () => {
@@ -120,18 +122,11 @@ describe.runIf(process.platform === 'linux')('a pool of processes', () => {
       expect(new Set(answers.map(({ pid }) => pid)).size).toBe(1);
     });
 
-    it('sends the second before the first is done, and a third after it', async () => {
+    it('sends the second before the first is done, and the third after it', async () => {
       const pool = poolOf(two);
-      let sent = 0;
-      const send = () => {
-        sent += 1;
-        return task({ do: 'answer', afterMs: 500 });
-      };
-      const [first, ...others] = [1, 2, 3].map(() => pool.run('a', send, never));
-      await expect.poll(() => sent).toBe(2);
-      await first;
-      await expect.poll(() => sent).toBe(3);
-      await Promise.all(others);
+      await run(pool, { do: 'answer' });
+      const answers = await Promise.all([1, 2, 3].map(() => run(pool, { do: 'answer', afterMs: 300 })));
+      expect(answers.map(({ received }) => received - 1)).toEqual([2, 3, 3]);
     });
 
     it('uses a process of its own for each before it sends a second', async () => {

@@ -147,8 +147,7 @@ function watchMemory(watched: readonly StackProcess[]): { stop(): number[] } {
   const highest = watched.map(() => 0);
   const look = () =>
     watched.forEach(({ child }, at) => {
-      if (child.exitCode === null && child.signalCode === null)
-        highest[at] = Math.max(highest[at]!, proportionalBytesWithChildren(child.pid!));
+      highest[at] = Math.max(highest[at]!, proportionalBytesWithChildren(child.pid!));
     });
   look();
   const timer = setInterval(look, 500);

@@ -8,7 +8,7 @@ export function residentBytes(pid: number): number {
 
 /**
  * Bytes of a process's own memory (PSS): of pages that several processes share, such as those of the program, each has
- * its share. 0 of a zombie. @throws when it has ended
+ * its share. @throws when it has ended, also before its parent has noticed
  */
 export function proportionalBytes(pid: number): number {
   const [, kilobytes = 0] =
@@ -16,10 +16,10 @@ export function proportionalBytes(pid: number): number {
   return Number(kilobytes) * 1_024;
 }
 
-/** The same with the processes that it has started and that run now. @throws when it has ended */
+/** The same with the processes that it has started and that run now; 0 when it has ended. */
 export function proportionalBytesWithChildren(pid: number): number {
-  const ofChildren = childrenOf(pid).map((child) => ifThere(() => proportionalBytes(child)) ?? 0);
-  return ofChildren.reduce((sum, bytes) => sum + bytes, proportionalBytes(pid));
+  const bytes = [pid, ...childrenOf(pid)].map((each) => ifThere(() => proportionalBytes(each)) ?? 0);
+  return bytes.reduce((sum, each) => sum + each, 0);
 }
 
 /** The processes that it has started and that run now: each thread lists its own. */

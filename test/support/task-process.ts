@@ -10,7 +10,9 @@ type Request =
 
 endWithParent();
 let last = Promise.resolve();
+let received = 0;
 process.on('message', (request: Request) => {
+  received += 1;
   last = last.then(() => run(request));
 });
 
@@ -19,5 +21,5 @@ async function run(request: Request): Promise<void> {
   if (request.do === 'exit') process.exit(1);
   if (request.do === 'hang') for (;;);
   if (request.do === 'answer') await sleep(request.afterMs ?? 0);
-  process.send?.({ pid: process.pid });
+  process.send?.({ pid: process.pid, received });
 }

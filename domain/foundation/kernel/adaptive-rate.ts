@@ -5,6 +5,8 @@ export interface AdaptiveRateOptions {
   pressure: () => boolean | null;
   /** A round with less to do does not lower a raised rate: the next unit is asked for when the last one is done. */
   isDemandPaced?: boolean;
+  /** Upper bound, as a multiple of `perSecond`; 8 when not given. */
+  most?: number;
 }
 
 /** Nothing is saved up in a longer pause between rounds. */
@@ -12,7 +14,7 @@ const maxRoundMs = 1_000;
 /** A shorter look at the machine says little. */
 const lookEveryMs = 500;
 /** Bounds of the rate, as multiples of `perSecond`. */
-const [least, most] = [1 / 4, 8];
+const [least, defaultMost] = [1 / 4, 8];
 /** Falls at once, and feels its way up. */
 const [falls, rises] = [1 / 2, 5 / 4];
 
@@ -55,6 +57,7 @@ export class AdaptiveRate {
     } else if (pressure === false) {
       const fallen = this.#options.isDemandPaced === true ? this.#factor : Math.max(1, this.#factor * falls);
       const idle = this.#factor > 1 ? fallen : Math.min(1, this.#factor * rises);
+      const { most = defaultMost } = this.#options;
       this.#factor = heldBack ? Math.min(most, this.#factor * rises) : idle;
     }
   }

@@ -18,6 +18,11 @@ it('falls to a quarter under pressure, and rises to its eightfold without, while
   expect(rounds(rate, 4, { from: 124 })).toEqual([12, 6, 3, 2]);
 });
 
+it('rises no higher than it may', () => {
+  const rate = new AdaptiveRate({ perSecond: 3, pressure: () => false, most: 2 });
+  expect(rounds(rate, 20).at(-1)).toBe(6);
+});
+
 it('is as given where nothing is held back: what comes later finds no rate that was raised', () => {
   let pressure = false;
   const rate = new AdaptiveRate({ perSecond: 3, pressure: () => pressure });
