@@ -25,7 +25,7 @@ const passagesPerSecond = 20;
  * Two processors are often one core: what the model calculates on one slows a response on the other, though its event
  * loop waits for no processor. So it has about half of one while responses begin.
  */
-const mostPassages = availableParallelism() > 2 ? 8 : 2;
+const maxPassagesFactor = availableParallelism() > 2 ? 8 : 2;
 
 type Turns = Pick<BulkTurns, 'take'>;
 
@@ -59,7 +59,7 @@ export function workerPaces(config: WorkerConfig): WorkerPaces {
       rate: new AdaptiveRate({ perSecond, ...bound, pressure: bulkPressure, isDemandPaced: true }),
       isContended,
     });
-  const passages = giveWay(passagesPerSecond, { most: mostPassages });
+  const passages = giveWay(passagesPerSecond, { most: maxPassagesFactor });
   return {
     turns,
     starts: new AdaptiveRate({ perSecond: config.STARTS_PER_SECOND_PER_TENANT, pressure }),

@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ChildPool, type ChildPoolLimits } from '#adapters/process/child-pool.ts';
 import type { ChildTask } from '#adapters/process/pooled-child.ts';
@@ -77,6 +80,13 @@ describe.runIf(process.platform === 'linux')('a pool of processes', () => {
   it('fails a task whose module cannot be started', async () => {
     const missing = new URL('no-such-module.ts', standIn);
     await expect(run(poolOf({}, missing), { do: 'answer' })).rejects.toMatchObject({ name: 'ChildLost' });
+  });
+
+  it('fails a task whose process cannot be started, and no other', async () => {
+    const script = fileURLToPath(new URL('../support/pool-without-files.ts', import.meta.url));
+    const limited = ['-c', 'ulimit -n 100; exec "$@"', 'sh', process.execPath, script];
+    const { stdout } = await promisify(execFile)('sh', limited, { timeout: 60_000 });
+    expect(JSON.parse(stdout)).toEqual(['ChildLost', 'done']);
   });
 
   it('lets no key hold every process, unless it may', async () => {
