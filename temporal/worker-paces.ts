@@ -22,8 +22,8 @@ const uploadsPerSecondBesideEmbedding = 16;
 /** The same of passages that the builtin model embeds, each some 15 to 40 ms of a processor. */
 const passagesPerSecond = 20;
 /**
- * Two processors are often one core: what the model calculates on one slows a response on the other, though its event
- * loop waits for no processor. So it has about half of one while responses begin.
+ * On two processors whatever calculates all the time makes a response take longer, though this event loop waits for no
+ * processor: the model has about half of one while responses begin.
  */
 const maxPassagesFactor = availableParallelism() > 2 ? 8 : 2;
 

@@ -14,6 +14,7 @@ import { sourceOf } from '../support/document-source.ts';
 import { hostileDocuments } from '../support/hostile-documents.ts';
 import { residentBytes } from '../support/process-memory.ts';
 import { slowPage } from '../support/slow-page.ts';
+import { countThreadMs } from '../support/thread-time.ts';
 
 const never = new AbortController().signal;
 
@@ -108,11 +109,10 @@ function childPids(): number[] {
 
 /** The most memory of a child, and the most processor time that this thread took between two turns of its loop. */
 function watch(): () => { residentMb: number; busyMs: number } {
-  let [residentMb, busyMs, before] = [0, 0, process.threadCpuUsage()];
+  let [residentMb, busyMs, turn] = [0, 0, countThreadMs()];
   const turns = setInterval(() => {
-    const { user, system } = process.threadCpuUsage(before);
-    busyMs = Math.max(busyMs, (user + system) / 1_000);
-    before = process.threadCpuUsage();
+    busyMs = Math.max(busyMs, turn());
+    turn = countThreadMs();
   }, 5);
   const looks = setInterval(() => {
     for (const pid of childPids()) {
@@ -123,7 +123,7 @@ function watch(): () => { residentMb: number; busyMs: number } {
       }
     }
     // These looks are work of the test.
-    before = process.threadCpuUsage();
+    turn = countThreadMs();
   }, 50);
   return () => {
     clearInterval(turns);

@@ -13,6 +13,7 @@ import { piiSettings } from '#domain/governance/policy/pii-settings.ts';
 import { Redactor } from '#domain/governance/redaction/redact.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { countThreadMs } from '../support/thread-time.ts';
 import { connect } from '../support/tables.ts';
 import { createWorld, scriptedModel, secrets, type World } from '../support/world.ts';
 
@@ -50,10 +51,9 @@ const names: NameRecogniser = { find: (_url, _language, texts) => Promise.resolv
 
 /** Of this thread alone, which also runs the gateway. */
 async function processorMs(work: () => unknown): Promise<number> {
-  const before = process.threadCpuUsage();
+  const spent = countThreadMs();
   await work();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1_000;
+  return spent();
 }
 
 interface Texts {

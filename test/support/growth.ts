@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { countThreadMs } from './thread-time.ts';
 
 /** The processor time in milliseconds below which growth drowns in the machine's noise. */
 const noiseMs = 25;
@@ -6,18 +7,9 @@ const noiseMs = 25;
 const atMost = 2.6;
 
 function threadMs(work: () => unknown): number {
-  const spent = startCounting();
+  const spent = countThreadMs();
   work();
   return spent();
-}
-
-/** @returns the processor time of this thread since now, in milliseconds */
-function startCounting(): () => number {
-  const before = process.threadCpuUsage();
-  return () => {
-    const { user, system } = process.threadCpuUsage(before);
-    return (user + system) / 1_000;
-  };
 }
 
 interface Times {
@@ -81,7 +73,7 @@ async function timesLater<T>(
       [single, 'single'],
       [double, 'double'],
     ] as const) {
-      const spent = startCounting();
+      const spent = countThreadMs();
       await work(input);
       times[key] = Math.min(times[key], spent());
     }
