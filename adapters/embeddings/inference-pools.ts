@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import { ChildPool, type ChildPoolLimits } from '../process/child-pool.ts';
-import { ChildLimitExceeded, ChildLost, type ChildTask } from '../process/pooled-child.ts';
+import { ChildLimitExceeded, ChildLost, type ChildTask } from '../process/child-task.ts';
 import { ThreadPool, type ThreadPoolOptions } from '../process/thread-pool.ts';
 import type { BuiltinModel } from './builtin-model.ts';
 import { builtinPackage } from './builtin-package.ts';

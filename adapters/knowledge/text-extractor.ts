@@ -1,7 +1,7 @@
 import { assertNever } from '#domain/foundation/kernel/assert-never.ts';
 import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { ChildPool, type ChildPoolLimits } from '#adapters/process/child-pool.ts';
-import { ChildLimitExceeded, ChildLost, type ChildTask } from '#adapters/process/pooled-child.ts';
+import { ChildLimitExceeded, ChildLost, type ChildTask } from '#adapters/process/child-task.ts';
 import {
   ExtractionFailure,
   ExtractorBusy,

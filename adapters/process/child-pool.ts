@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { FairSemaphore, type FairLimits } from '#domain/foundation/kernel/fair-semaphore.ts';
-import { PooledChild, type ChildTask, type PooledChildLimits } from './pooled-child.ts';
+import type { ChildTask } from './child-task.ts';
+import { PooledChild, type PooledChildLimits } from './pooled-child.ts';
 
 export interface ChildPoolLimits
   extends Omit<PooledChildLimits, 'idleMs'>, Pick<FairLimits, 'waitersPerKey' | 'waitMs'> {

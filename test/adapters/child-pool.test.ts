@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ChildPool, type ChildPoolLimits } from '#adapters/process/child-pool.ts';
-import type { ChildTask } from '#adapters/process/pooled-child.ts';
+import type { ChildTask } from '#adapters/process/child-task.ts';
 
 const never = new AbortController().signal;
 const limits: ChildPoolLimits = {
