@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { workerPaces } from '#temporal/worker-paces.ts';
@@ -60,3 +61,20 @@ it('reads documents at a lower rate beside responses, whether or not passages ar
   expect(begun).toBeLessThan(await begunAtOnce(besideEmbedding));
   expect(await begunAtOnce(besideBoth)).toBeLessThanOrEqual(begun);
 });
+
+it.skipIf(availableParallelism() > 2)(
+  'embeds at most 40 passages a second beside responses on two processors',
+  async () => {
+    const paces = workerPaces(config);
+    let begun = 0;
+    paces.turns.take('b');
+    for (let n = 0; n < 2_000; n += 1) void paces.passages.take('a', unending).then(() => (begun += 1));
+    for (let second = 1; second <= 8; second += 1) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      paces.turns.take('b');
+    }
+    expect(begun).toBeGreaterThan(30);
+    // One more second: the first round may begin what a second allows.
+    expect(begun).toBeLessThanOrEqual(9 * 40);
+  },
+);
