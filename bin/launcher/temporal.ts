@@ -72,12 +72,9 @@ export const SLOW_CLOCKS = {
 
 /**
  * SQLite would make, synchronise and delete a journal beside the file in every transaction. Its write-ahead log holds
- * what is committed as safely, also when the machine fails, with one synchronisation.
+ * what is committed at least as safely, also when the machine fails, with one synchronisation.
  */
-const SQLITE_PRAGMAS = ['journal_mode=wal', 'synchronous=full'].flatMap((pragma) => [
-  '--sqlite-pragma',
-  pragma,
-]);
+const SQLITE_PRAGMAS = ['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=full'];
 
 export async function prepareTemporal(options: TemporalOptions): Promise<PreparedTemporal> {
   const port = options.port ?? (await findFreePort());

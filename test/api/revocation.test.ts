@@ -26,7 +26,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** A second, at the pace of the machine; without the notification it takes a minute. */
+/** A second, at the pace of the machine; without the notification a key is good for 30 s, and a stream for a minute. */
 const secondMs = () => 1_000 * slack();
 const soon = () => ({ timeout: secondMs(), interval: 10 });
 

@@ -9,7 +9,7 @@ import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts
 import { claimPort } from './free-port.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
-/** The 30 s of a first start, as long as four times the work of the machine lets it take. */
+/** Four times the 30 s of a first start: the most that `slack()` allows. */
 const readyWithinMs = 120_000;
 
 /** A newcomer's machine: the committed files, installed, with Node, a shell and nothing else. */
