@@ -3,7 +3,6 @@ import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
 import { openAdminWorld, signedIn, verdict, type AdminWorld, type Person } from '../support/admin-world.ts';
 import { addOperator } from '../support/operators.ts';
 import { insertKeys } from '../support/many-keys.ts';
-import { slack } from '../support/slack.ts';
 import { untilBlocked } from '../support/tables.ts';
 
 let place: AdminWorld;
@@ -34,7 +33,7 @@ const own = (method: string, path: string, body?: object) => place.ask(place.own
 const untilRefused = (who: Person) =>
   expect
     .poll(async () => verdict(await place.ask(who, 'GET', place.inSpace(''))), {
-      timeout: 1_000 * slack(),
+      timeout: 1_000,
       interval: 10,
     })
     .toBe('401 invalid_credentials');

@@ -5,7 +5,6 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { certified } from '../support/deletion-fixtures.ts';
 import { addOperator, type Operator } from '../support/operators.ts';
-import { slack } from '../support/slack.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, scriptedModel, type World } from '../support/world.ts';
 
@@ -206,7 +205,7 @@ describe('running work of a tenant that is to be deleted', () => {
     const cutAt = performance.now();
     const { text, at } = await ended;
     expect(text).toContain('tenant_deleting');
-    expect(at - cutAt).toBeLessThan(1_000 * slack());
+    expect(at - cutAt).toBeLessThan(1_000);
     expect(await haltTenant(database.unitOfWork, world.tenantId)).toBe(1);
     expect(await haltTenant(database.unitOfWork, world.tenantId)).toBe(0);
     await cancel(world.apiKey, world);

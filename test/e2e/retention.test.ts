@@ -5,7 +5,6 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { ResponsesClient } from '../support/responses-client.ts';
-import { slack } from '../support/slack.ts';
 import { splitFrames } from '../support/sse-frames.ts';
 import { arrivalOf, recordSegment } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
@@ -120,7 +119,7 @@ describe('retention', () => {
     expect(frames.at(-1)).toMatchObject({ id: null, event: 'error' });
     expect(frames.at(-1)?.json).toMatchObject({ error: { code: 'response_expired' } });
     const cutAt = performance.timeOrigin + arrivalOf(segment, segment.bytes.length)!;
-    expect(Math.abs(cutAt - Date.parse(running!.expires_at))).toBeLessThan(1_000 * slack());
+    expect(Math.abs(cutAt - Date.parse(running!.expires_at))).toBeLessThan(1_000);
   });
 
   it('purges the content of expired and deleted responses, and keeps their usage', async () => {
