@@ -19,6 +19,7 @@ import { textDefects } from './text-defects.ts';
 import { silenceDefects } from './silence-defects.ts';
 import { toolsDefects } from './tools-defects.ts';
 import { upkeepDefects } from './upkeep-defects.ts';
+import { vectorSearchDefects } from './vector-search-defects.ts';
 
 export const defects: readonly Defect[] = [
   ...accessDefects,
@@ -41,4 +42,5 @@ export const defects: readonly Defect[] = [
   ...silenceDefects,
   ...toolsDefects,
   ...upkeepDefects,
+  ...vectorSearchDefects,
 ];

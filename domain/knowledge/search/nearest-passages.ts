@@ -5,11 +5,9 @@ import { readLists } from '#domain/knowledge/embeddings/vector-lists.ts';
 import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
 import { withoutIndex } from '#domain/foundation/persistence/without-index.ts';
 import { documentsMatching, type DocumentFilter } from './document-filter.ts';
+import { graphCandidates, isGraph, scannedVectors, type Part, type Scanned } from './scanned-vectors.ts';
 
-export interface NearestQuery {
-  tenantId: string;
-  /** The embedding generation that is searched. */
-  embeddingId: string;
+export interface NearestQuery extends Omit<Scanned, 'signs'> {
   mean: Float32Array;
   /** Lists of its vectors; 0: it has none. */
   listCount: number;
@@ -17,8 +15,6 @@ export interface NearestQuery {
   graph: number;
   /** Of length 1. */
   vector: Float32Array;
-  /** Collections of one space; never empty. */
-  collectionIds: string[];
   filter: DocumentFilter;
   /** What the caller may read at the sources; null: no collection enforces that. */
   reading: SourceReading | null;
@@ -44,8 +40,6 @@ const sampleSize = 256;
 const listedFrom = 100_000;
 /** Lists that are read: with 512 of them, a twelfth of the vectors. */
 const nearLists = 32;
-/** Vectors that a graph gives: as many as one pass over it finds. */
-const graphCandidates = 1_000;
 
 /**
  * Two steps in one statement's snapshot: the scan compares sign bits, then the cosines of its best are computed from
@@ -73,7 +67,7 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
   }
   const lists = query.listCount === 0 ? null : await readLists(em, query);
   if (lists !== null) {
-    const found = await scan(em, query, { lists: [0, ...lists.nearest(query.vector, nearLists)] });
+    const found = await scan(em, query, { lists: lists.nearest(query.vector, nearLists) });
     if (found.hits.length >= query.limit) {
       return found;
     }
@@ -86,11 +80,6 @@ function isNarrowed(query: NearestQuery): boolean {
   return query.passages <= listedFrom || query.reading !== null || documentsMatching(query).params.length > 0;
 }
 
-/** What a scan reads. */
-type Part = 'all' | { lists: readonly number[] } | { graph: number };
-
-const isGraph = (part: Part): part is { graph: number } => typeof part === 'object' && 'graph' in part;
-
 async function scan(
   em: EntityManager,
   query: NearestQuery,
@@ -99,7 +88,7 @@ async function scan(
   const filtered = documentsMatching(query);
   const readable = documentsReadable(query);
   const signs = signBits(query.vector, query.mean);
-  const vectors = vectorsOf(query, part, signs);
+  const vectors = scannedVectors(part, { ...query, signs });
   const rows = await em.execute<
     { document_id: string | null; generation: number; position: number; vector: Buffer }[]
   >(
@@ -140,22 +129,6 @@ async function scan(
   }
   hits.sort((a, b) => b.cosine - a.cosine);
   return { hits: hits.slice(0, query.limit), background: statistics(sample), compared: hits.length };
-}
-
-function vectorsOf({ tenantId, embeddingId, collectionIds }: NearestQuery, part: Part, signs: string) {
-  const collections = `{${collectionIds.join(',')}}`;
-  if (isGraph(part)) {
-    return {
-      sql: 'app.nearest_in_vector_graph(?, ?, ?::uuid[], ?::bit varying, ?) v where true',
-      params: [embeddingId, part.graph, collections, signs, graphCandidates],
-    };
-  }
-  const lists = part === 'all' ? null : part.lists;
-  return {
-    sql: `chunk_vectors v where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[])
-         ${lists === null ? '' : 'and v.list = any(?::smallint[])'}`,
-    params: [tenantId, embeddingId, collections, ...(lists === null ? [] : [`{${lists.join(',')}}`])],
-  };
 }
 
 /**

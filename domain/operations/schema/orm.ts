@@ -46,6 +46,7 @@ import { Migration20261127110000 } from '#domain/operations/schema/migrations/in
 import { Migration20261127120000 } from '#domain/operations/schema/migrations/sign-in/Migration20261127120000.ts';
 import { Migration20261127120100 } from '#domain/operations/schema/migrations/source-documents/Migration20261127120100.ts';
 import { Migration20261128200000 } from '#domain/operations/schema/migrations/sign-in/Migration20261128200000.ts';
+import { Migration20261129180000 } from '#domain/operations/schema/migrations/vector-lists/Migration20261129180000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -95,6 +96,7 @@ export const migrationsList = [
   { name: 'Migration20261127120000', class: Migration20261127120000 },
   { name: 'Migration20261127120100', class: Migration20261127120100 },
   { name: 'Migration20261128200000', class: Migration20261128200000 },
+  { name: 'Migration20261129180000', class: Migration20261129180000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
+import { bytesToFloats } from '#domain/knowledge/embeddings/quantise.ts';
+import { VectorLists } from '#domain/knowledge/embeddings/vector-lists.ts';
 import { EmbeddingSpace } from '#test/support/embedding-space.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 import { CountingUnitOfWork, type RowsRead } from '#test/support/rows-read.ts';
@@ -7,6 +9,7 @@ import { wordEmbedders } from '#test/support/word-embedders.ts';
 
 const documents = 200;
 const perDocument = 100;
+const lists = 512;
 const tables = ['documents', 'chunks', 'chunk_embeddings', 'chunk_vectors'];
 const embedders = wordEmbedders();
 let world: KnowledgeWorld;
@@ -61,6 +64,26 @@ async function fill(texts: number): Promise<EmbeddingSpace> {
   return space;
 }
 
+/** Divides the vectors of the space into lists, as if they were many. */
+async function divide(space: EmbeddingSpace): Promise<void> {
+  const { rows } = await world.admin.query<{ id: string; mean: Buffer }>(
+    `select id, mean from embedding_generations where space_id = $1 and state = 'active'`,
+    [space.fixture.spaceId],
+  );
+  const { id, mean } = rows[0]!;
+  const dims = mean.length / 4;
+  const centroids = Float32Array.from({ length: lists * dims }, (_, n) => Math.sin(n));
+  await world.admin.query(
+    'update embedding_generations set list_count = $2, centroids = $3, partitioned_at = now() where id = $1',
+    [id, lists, new VectorLists(centroids, dims).toBytes(bytesToFloats(mean))],
+  );
+  await world.admin.query(
+    'update chunk_vectors set list = 1 + (hashtext(document_id::text || position) & $2) where embedding_id = $1',
+    [id, lists - 1],
+  );
+  await world.admin.query('update collections set chunk_count = 400000 where id = $1', [space.collectionId]);
+}
+
 const analyse = () => world.admin.query(`analyze ${tables.join(', ')}`);
 
 /** Of 80 passages; every second may be in the space already. */
@@ -81,11 +104,16 @@ function expectAtMost(limits: RowsRead, read: RowsRead): void {
   }
 }
 
-describe.each<[string, number, () => Promise<EmbeddingSpace>]>([
-  ['without statistics', 40, () => fill(500)],
+/** The vectors of 32 lists. */
+const listed = (documents * perDocument * 32) / lists + 500;
+
+describe.each<[string, number, number, () => Promise<EmbeddingSpace>]>([
+  // Without statistics of any space each index looks as good as another.
+  ['without statistics', 40, documents * perDocument + 500, () => fill(500)],
   [
     'with statistics that do not know the tenant',
     40,
+    listed,
     async () => {
       await fill(20_000);
       await analyse();
@@ -95,13 +123,14 @@ describe.each<[string, number, () => Promise<EmbeddingSpace>]>([
   [
     'of passages that are nearly all alike',
     78,
+    listed,
     async () => {
       const space = await fill(3);
       await analyse();
       return space;
     },
   ],
-])('a space of 20,000 passages, %s', (_, unknown, made) => {
+])('a space of 20,000 passages, %s', (_, unknown, near, made) => {
   it('a document is read, embedded and deleted by looking up its own, and a search by its candidates', async () => {
     const space = await made();
     const documentId = await space.upload(text);
@@ -126,5 +155,11 @@ describe.each<[string, number, () => Promise<EmbeddingSpace>]>([
         world.act(space.fixture, (ctx) => deleteDocument(ctx, { collectionId, documentId })),
       ),
     );
+  });
+
+  it('a search of lists reads those nearest to its question', async () => {
+    const space = await made();
+    await divide(space);
+    expectAtMost({ chunk_vectors: near }, await readBy(() => space.search('beacon')));
   });
 });

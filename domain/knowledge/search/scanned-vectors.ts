@@ -1,0 +1,53 @@
+import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
+
+/** What a scan reads: all vectors, those of some lists and those that have no list yet, or candidates from a graph. */
+export type Part = 'all' | { lists: readonly number[] } | { graph: number };
+
+export interface Scanned {
+  tenantId: string;
+  /** The embedding generation. */
+  embeddingId: string;
+  /** Collections of one space; never empty. */
+  collectionIds: string[];
+  /** Sign bits of the question. */
+  signs: string;
+}
+
+/** Vectors that a graph gives: as many as one pass over it finds. */
+export const graphCandidates = 1_000;
+
+export const isGraph = (part: Part): part is { graph: number } => typeof part === 'object' && 'graph' in part;
+
+/** The vectors `v` of a statement, as its `from` and the beginning of its `where`. */
+export function scannedVectors(part: Part, scanned: Scanned): { sql: string; params: unknown[] } {
+  const { tenantId, embeddingId, collectionIds, signs } = scanned;
+  const collections = `{${collectionIds.join(',')}}`;
+  const ofCollections = [tenantId, embeddingId, collections];
+  if (part === 'all') {
+    return {
+      sql: 'chunk_vectors v where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[])',
+      params: ofCollections,
+    };
+  }
+  if (isGraph(part)) {
+    return {
+      sql: 'app.nearest_in_vector_graph(?, ?, ?::uuid[], ?::bit varying, ?) v where true',
+      params: [embeddingId, part.graph, collections, signs, graphCandidates],
+    };
+  }
+  return {
+    sql: `(${inLists(unlisted)} union all ${inLists(listed)}) v where true`,
+    params: [...ofCollections, ...ofCollections, `{${part.lists.join(',')}}`],
+  };
+}
+
+/** Most spaces have no lists: of an equal value PostgreSQL would expect as many vectors in this one. */
+const unlisted = 'v.list between (select 0::smallint) and (select 0::smallint)';
+/** The first condition is that of the index in which the vectors of a list lie together. */
+const listed = 'v.list > 0 and v.list = any(?::smallint[])';
+
+/** Whatever its statistics know, PostgreSQL is to read the indexes by list, and none by collection. */
+const inLists = (lists: string) =>
+  `select v.document_id, v.generation, v.position, v.bits from chunk_vectors v
+   where v.tenant_id = ${averageUuid} and v.embedding_id = ${averageUuid}
+     and coalesce(v.collection_id = any(?::uuid[]), false) and ${lists}`;
