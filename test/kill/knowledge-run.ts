@@ -93,7 +93,6 @@ async function runOn(
   searching.catch(() => undefined);
   /** @returns why nothing was struck; null: it was */
   const tryToStrike = async (kind: KnowledgeStrike): Promise<string | null> => {
-    await sleep(random() * options.pauseMs);
     try {
       const struck = await strikeKnowledge(field, kind);
       recoveries.follow(struck);
@@ -105,6 +104,7 @@ async function runOn(
       return reason;
     }
   };
+  const pause = () => sleep(random() * options.pauseMs);
   const strike = async (kind: KnowledgeStrike) => {
     const reason = await tryToStrike(kind);
     if (reason !== null) missed.push(reason);
@@ -121,6 +121,7 @@ async function runOn(
     for (const kind of shuffled(options.uploading, random)) {
       // Otherwise all of it may be done before the replacement of the worker that was killed before is ready.
       await fleet.untilReady('worker', 2);
+      await pause();
       upload();
       // The moment between the passages and the vectors of a document is short, and may pass unseen.
       if ((await tryToStrike(kind)) !== null) {
@@ -139,7 +140,10 @@ async function runOn(
       searches.expectedGeneration = null;
       await change(space, model);
       upload(nth === options.changing.length - 1);
-      for (const kind of shuffled(plan, random)) await strike(kind);
+      for (const kind of shuffled(plan, random)) {
+        await pause();
+        await strike(kind);
+      }
       await fleet.settle();
       searches.expectedGeneration = await active(space, model);
       say(`model ${model} is active`);
