@@ -63,14 +63,16 @@ export const vectorSearchDefects: readonly Defect[] = [
   {
     name: 'lists found by the statistics of other spaces',
     file: scanned,
-    replace: [
-      [
-        'v.tenant_id = ${averageUuid} and v.embedding_id = ${averageUuid}',
-        'v.tenant_id = ? and v.embedding_id = ?',
-      ],
-    ],
+    replace: [[' offset 0) n) v', ') n) v']],
     test: rowsRead,
     caughtBy: 'a search of lists reads those nearest to its question',
+  },
+  {
+    name: 'listed vectors read in the table',
+    file: scanned,
+    replace: [['v.list > 0 and v.list between', 'v.list between']],
+    test: rowsRead,
+    caughtBy: 'of the table nothing that a vacuum has seen',
   },
   {
     name: 'too few passages in the lists of a search',

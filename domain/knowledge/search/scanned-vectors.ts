@@ -36,18 +36,24 @@ export function scannedVectors(part: Part, scanned: Scanned): { sql: string; par
     };
   }
   return {
-    sql: `(${inLists(unlisted)} union all ${inLists(listed)}) v where true`,
-    params: [...ofCollections, ...ofCollections, `{${part.lists.join(',')}}`],
+    sql: `(${ofGeneration(unlisted)}
+       union all select n.* from unnest(?::smallint[]) as near(list)
+       cross join lateral (${ofGeneration(listed)} offset 0) n) v where true`,
+    params: [...ofCollections, `{${part.lists.join(',')}}`, ...ofCollections],
   };
 }
 
-/** Most spaces have no lists: of an equal value PostgreSQL would expect as many vectors in this one. */
+/**
+ * Lists are asked for one by one, and each as a range, whose share PostgreSQL estimates without its statistics. Of an equal
+ * value it would expect as many vectors as other spaces have: most have no list, and their vectors are in list 0. Of many
+ * lists at once it would expect that to read a whole generation of average size takes less time.
+ */
 const unlisted = 'v.list between (select 0::smallint) and (select 0::smallint)';
 /** The first condition is that of the index in which the vectors of a list lie together. */
-const listed = 'v.list > 0 and v.list = any(?::smallint[])';
+const listed = 'v.list > 0 and v.list between near.list and near.list';
 
-/** Whatever its statistics know, PostgreSQL is to read the indexes by list, and none by collection. */
-const inLists = (lists: string) =>
+/** No index by collection is read: a generation has all vectors of its space. */
+const ofGeneration = (list: string) =>
   `select v.document_id, v.generation, v.position, v.bits from chunk_vectors v
    where v.tenant_id = ${averageUuid} and v.embedding_id = ${averageUuid}
-     and coalesce(v.collection_id = any(?::uuid[]), false) and ${lists}`;
+     and coalesce(v.collection_id = any(?::uuid[]), false) and ${list}`;
