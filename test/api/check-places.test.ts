@@ -24,7 +24,8 @@ describe('checks of sources', () => {
   });
 
   it('that wait too many at once for one tenant are refused at once', async () => {
-    const places = new CheckPlaces(limits);
+    // Which of them wait is decided at once; those that do are to have their turn.
+    const places = new CheckPlaces({ ...limits, waitMs: 10_000, totalMs: 10_000 });
     const slow = () => sleep(50, 'well');
     const all = await Promise.allSettled(
       Array.from({ length: 4 }, () => places.run('a', staying, slow, 'late')),

@@ -130,7 +130,9 @@ export class ConnectorActors {
       const find = async () => (await space.runs()).find(({ id }) => id === runId);
       const isOver = async () => (await find())?.completedAt != null;
       // Unlike `expect.poll` also for tests that run at the same time.
-      await vi.waitUntil(isOver, { timeout: withinMs, interval: 100 });
+      await vi.waitUntil(isOver, { timeout: withinMs, interval: 100 }).catch(async (cause: unknown) => {
+        throw new Error(`The run did not end:\n${await lastEvents(handle)}`, { cause });
+      });
       return (await find()) as SyncRun;
     };
     const sync: ServedConnector['sync'] = async (request, withinMs) => end(await begin(request), withinMs);
@@ -151,4 +153,13 @@ export class ConnectorActors {
     // The actor, whichever of its runs is the current one.
     return this.worker.client.getHandle(workflowId);
   }
+}
+
+/** What the actor has done last: the seconds and the proto's number of each event. */
+async function lastEvents(handle: WorkflowHandle): Promise<string> {
+  const { events } = await handle.fetchHistory();
+  return (events ?? [])
+    .slice(-12)
+    .map(({ eventType, eventTime }) => `${Number(eventTime?.seconds)} ${Number(eventType)}`)
+    .join('\n');
 }
