@@ -200,7 +200,7 @@ export const knowledgeDefects: readonly Defect[] = [
   {
     name: 'vectors of a space read for each passage',
     file: 'domain/foundation/persistence/without-index.ts',
-    replace: [['`coalesce(${column} = ?::uuid, false)`', '`${column} = ?::uuid`']],
+    replace: [['`coalesce(${column} = ${value}, false)`', '`${column} = ${value}`']],
     test: rowsRead,
     caughtBy: 'a document is read, embedded and deleted by looking up its own',
   },

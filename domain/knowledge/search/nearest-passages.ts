@@ -7,7 +7,7 @@ import { withoutIndex } from '#domain/foundation/persistence/without-index.ts';
 import { documentsMatching, type DocumentFilter } from './document-filter.ts';
 import { graphCandidates, isGraph, scannedVectors, type Part, type Scanned } from './scanned-vectors.ts';
 
-export interface NearestQuery extends Omit<Scanned, 'signs'> {
+export interface NearestQuery extends Scanned {
   mean: Float32Array;
   /** Lists of its vectors; 0: it has none. */
   listCount: number;
@@ -88,7 +88,7 @@ async function scan(
   const filtered = documentsMatching(query);
   const readable = documentsReadable(query);
   const signs = signBits(query.vector, query.mean);
-  const vectors = scannedVectors(part, { ...query, signs });
+  const vectors = scannedVectors(query, part, signs);
   const rows = await em.execute<
     { document_id: string | null; generation: number; position: number; vector: Buffer }[]
   >(

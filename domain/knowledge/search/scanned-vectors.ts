@@ -1,4 +1,5 @@
 import { averageUuid } from '#domain/foundation/persistence/average-uuid.ts';
+import { withoutIndex } from '#domain/foundation/persistence/without-index.ts';
 
 /** What a scan reads: all vectors, those of some lists and those that have no list yet, or candidates from a graph. */
 export type Part = 'all' | { lists: readonly number[] } | { graph: number };
@@ -9,8 +10,6 @@ export interface Scanned {
   embeddingId: string;
   /** Collections of one space; never empty. */
   collectionIds: string[];
-  /** Sign bits of the question. */
-  signs: string;
 }
 
 /** Vectors that a graph gives: as many as one pass over it finds. */
@@ -18,9 +17,15 @@ export const graphCandidates = 1_000;
 
 export const isGraph = (part: Part): part is { graph: number } => typeof part === 'object' && 'graph' in part;
 
-/** The vectors `v` of a statement, as its `from` and the beginning of its `where`. */
-export function scannedVectors(part: Part, scanned: Scanned): { sql: string; params: unknown[] } {
-  const { tenantId, embeddingId, collectionIds, signs } = scanned;
+/**
+ * The vectors `v` of a statement, as its `from` and the beginning of its `where`.
+ * @param signs of the question
+ */
+export function scannedVectors(
+  { tenantId, embeddingId, collectionIds }: Scanned,
+  part: Part,
+  signs: string,
+): { sql: string; params: unknown[] } {
   const collections = `{${collectionIds.join(',')}}`;
   const ofCollections = [tenantId, embeddingId, collections];
   if (part === 'all') {
@@ -37,7 +42,7 @@ export function scannedVectors(part: Part, scanned: Scanned): { sql: string; par
   }
   return {
     sql: `(${ofGeneration(unlisted)}
-       union all select n.* from unnest(?::smallint[]) as near(list)
+       union all select n.* from unnest(?::smallint[]) as nearest(list)
        cross join lateral (${ofGeneration(listed)} offset 0) n) v where true`,
     params: [...ofCollections, `{${part.lists.join(',')}}`, ...ofCollections],
   };
@@ -50,10 +55,10 @@ export function scannedVectors(part: Part, scanned: Scanned): { sql: string; par
  */
 const unlisted = 'v.list between (select 0::smallint) and (select 0::smallint)';
 /** The first condition is that of the index in which the vectors of a list lie together. */
-const listed = 'v.list > 0 and v.list between near.list and near.list';
+const listed = 'v.list > 0 and v.list between nearest.list and nearest.list';
 
 /** No index by collection is read: a generation has all vectors of its space. */
 const ofGeneration = (list: string) =>
   `select v.document_id, v.generation, v.position, v.bits from chunk_vectors v
    where v.tenant_id = ${averageUuid} and v.embedding_id = ${averageUuid}
-     and coalesce(v.collection_id = any(?::uuid[]), false) and ${list}`;
+     and ${withoutIndex('v.collection_id', 'any(?::uuid[])')} and ${list}`;
