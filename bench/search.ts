@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { findListsIn } from '#adapters/embeddings/find-lists.ts';
+import { createVectorProcesses } from '#adapters/embeddings/vector-processes.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { graphGeneration } from '#domain/knowledge/embeddings/graph-generation.ts';
 import { liveGenerations } from '#domain/knowledge/embeddings/live-generations.ts';
@@ -73,7 +75,13 @@ try {
     const filled = await fill(world.admin, corpus, filling);
     say(`${total} passages stored`);
     const partitionedFrom = performance.now();
-    await partitionGeneration({ inTransaction, target: first, signal, isOver: () => false });
+    await partitionGeneration({
+      inTransaction,
+      target: first,
+      findLists: findListsIn(createVectorProcesses()),
+      signal,
+      isOver: () => false,
+    });
     const partitionSeconds = (performance.now() - partitionedFrom) / 1_000;
     await world.admin.query('vacuum analyze chunk_vectors');
     const [target] = await inTransaction((em) => liveGenerations(em, space.spaceId));

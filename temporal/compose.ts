@@ -8,8 +8,11 @@ import { createStoredCredentials } from '#adapters/credentials/stored-credential
 import { AnswerShares } from '#adapters/egress/answer-shares.ts';
 import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import type { TakeTurn } from '#adapters/embeddings/builtin-embedder.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
+import { findListsIn } from '#adapters/embeddings/find-lists.ts';
+import { createVectorProcesses } from '#adapters/embeddings/vector-processes.ts';
 import { fileAnchors } from '#adapters/events/file-anchors.ts';
 import { createPresidio } from '#adapters/governance/presidio.ts';
 import { createRedactionThreads, workerRedaction } from '#adapters/governance/redaction-threads.ts';
@@ -107,6 +110,8 @@ export async function assembleWorker(config: WorkerConfig, logger: Logger): Prom
       ),
     onProcessLost: (reason) => logger.warn({ reason }, 'a process that embeds passages failed'),
   });
+  const processes = createVectorProcesses();
+  const takeTurn: TakeTurn = (tenantId, signal) => paces.passages.take(tenantId, signal);
   const anchors = fileAnchors(config.ANCHOR_FILE);
   if (config.DATABASE_VERIFIER_URL === undefined) {
     logger.warn('DATABASE_VERIFIER_URL is not set: no deletion of a tenant erases anything');
@@ -143,8 +148,10 @@ export async function assembleWorker(config: WorkerConfig, logger: Logger): Prom
     embedders: createEmbedders({
       ...vendor,
       builtin,
-      takeTurn: (tenantId, signal) => paces.passages.take(tenantId, signal),
+      processes,
+      takeTurn,
     }),
+    findLists: findListsIn(processes, takeTurn),
     rerankers: createRerankers(vendor),
     publicUrl: config.PUBLIC_URL,
     toolServers: createToolServers({

@@ -4,6 +4,7 @@ import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { embedDocument as embed, type InTransaction } from '#domain/knowledge/embeddings/embed-document.ts';
 import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { FindLists } from '#domain/knowledge/embeddings/find-lists.ts';
 import { markEmbedded } from '#domain/knowledge/embeddings/mark-embedded.ts';
 import { ensureLive } from '#domain/knowledge/embeddings/start-generation.ts';
 import type { EmbedDocumentResult, IngestDocumentInput } from '#workflows/ingest-document/messages.ts';
@@ -14,6 +15,8 @@ export interface EmbeddingDependencies {
   unitOfWork: UnitOfWork;
   /** Omitted: nothing is embedded, and search is by keyword. */
   embedders?: Embedders;
+  /** Omitted: vectors of large spaces are not divided into lists. */
+  findLists?: FindLists;
 }
 
 /** An activity ends after this time, so that its progress is in the history and others get its slot. */

@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { activateGeneration } from '#domain/knowledge/embeddings/activate-generation.ts';
 import { embedDocument, type InTransaction } from '#domain/knowledge/embeddings/embed-document.ts';
 import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { FindLists } from '#domain/knowledge/embeddings/find-lists.ts';
 import { graphGeneration } from '#domain/knowledge/embeddings/graph-generation.ts';
 import type { LiveGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
 import { markEmbedded } from '#domain/knowledge/embeddings/mark-embedded.ts';
@@ -18,6 +19,7 @@ import { sliceMs, type EmbeddingDependencies } from './embed-document.ts';
 interface Slice {
   inTransaction: InTransaction;
   embedders: Embedders;
+  findLists: FindLists | undefined;
   tenantId: string;
   spaceId: string;
   signal: AbortSignal;
@@ -30,7 +32,7 @@ interface Slice {
  * its active generation put into a graph where the database has the extension for it. All of it may be repeated.
  */
 export async function embedSpace(
-  { unitOfWork, embedders }: EmbeddingDependencies,
+  { unitOfWork, embedders, findLists }: EmbeddingDependencies,
   { tenantId, spaceId }: EmbedSpaceInput,
   signal: AbortSignal,
 ): Promise<EmbedSpaceResult> {
@@ -41,6 +43,7 @@ export async function embedSpace(
   const slice: Slice = {
     inTransaction: (work) => unitOfWork.inTenant(tenantId, work),
     embedders,
+    findLists,
     tenantId,
     spaceId,
     signal,
@@ -79,11 +82,12 @@ async function embedPending(slice: Slice, target: LiveGeneration): Promise<boole
     const embedded = { ...document, tenantId: slice.tenantId, embeddingId: target.generation.id, fault };
     await slice.inTransaction((em) => markEmbedded(em, embedded));
   });
-  return (
-    isEmbedded &&
-    (await partitionGeneration({ ...slice, target })) &&
-    (await graphGeneration({ ...slice, target }))
-  );
+  return isEmbedded && (await divide(slice, target)) && (await graphGeneration({ ...slice, target }));
+}
+
+/** @returns whether nothing is left to do */
+async function divide({ findLists, ...slice }: Slice, target: LiveGeneration): Promise<boolean> {
+  return findLists === undefined || partitionGeneration({ ...slice, findLists, target });
 }
 
 /** @returns whether nothing is left to do: after the activation, documents that were stored meanwhile may be */
@@ -105,7 +109,7 @@ async function build(slice: Slice, given: LiveGeneration): Promise<boolean> {
     }
     throw error;
   });
-  if (done === true && (await partitionGeneration({ ...slice, target }))) {
+  if (done === true && (await divide(slice, target))) {
     await inTransaction((em) => activateGeneration(em, { tenantId, spaceId, embeddingId }));
   }
   return done === null;

@@ -2,7 +2,8 @@ import { calibrationTexts } from '#domain/knowledge/embeddings/calibration-texts
 import { EmbeddingFailure, type Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
 import { builtinPackage } from './builtin-package.ts';
-import { passagesAtOnce, type Infer, type Inferred } from './inference-pools.ts';
+import type { Infer, Inferred } from './inference-pools.ts';
+import { passagesAtOnce } from './vector-processes.ts';
 
 /** Called for each passage before it is embedded. @throws the signal's reason */
 export type TakeTurn = (tenantId: string, signal: AbortSignal) => Promise<void>;

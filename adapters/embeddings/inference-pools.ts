@@ -1,13 +1,12 @@
-import { availableParallelism } from 'node:os';
 import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
-import { ChildPool, type ChildPoolLimits } from '../process/child-pool.ts';
-import { ChildLimitExceeded, ChildLost, type ChildTask } from '../process/child-task.ts';
+import { ChildLimitExceeded, ChildLost } from '../process/child-task.ts';
 import { ThreadPool, type ThreadPoolOptions } from '../process/thread-pool.ts';
 import type { BuiltinModel } from './builtin-model.ts';
 import { builtinPackage } from './builtin-package.ts';
 import { disableTelemetry } from './disable-telemetry.ts';
 import type { Inference, InferenceTask } from './inference-thread.ts';
+import type { VectorProcesses } from './vector-processes.ts';
 
 /** Embeds one text at its turn: tenants take turns text by text. */
 export type Infer = (tenantId: string, text: string, signal: AbortSignal) => Promise<Inferred>;
@@ -17,30 +16,13 @@ export interface Inferred {
   tokens: number;
 }
 
-/** Processes for passages: each has the model in memory, and one processor is left to others. */
-const passageProcesses = Math.min(3, Math.max(1, availableParallelism() - 1));
-/** A process has the next passage already when it has embedded one: an event loop with other work may be late. */
-const passagesPerProcess = 2;
-/** Passages of one call that are embedded at once, or wait in a process. */
-export const passagesAtOnce = passageProcesses * passagesPerProcess;
-
-/** A text takes tens of milliseconds; what hangs in native code is terminated before the waiting texts give up. */
-const shared = { timeoutMs: 20_000, heapMb: 96, idleMs: 60_000, finishesTasks: true };
-
-/** In a session of their own: a nice value alone would leave them as much as PostgreSQL and Temporal have. */
-const forPassages: ChildPoolLimits = {
-  ...shared,
-  residentMb: 1_024,
-  processes: passageProcesses,
-  processesPerKey: passageProcesses,
-  tasksPerProcess: passagesPerProcess,
-  waitersPerKey: 200,
-  waitMs: 60_000,
-};
-
 /** At normal priority and in a thread of its own: somebody waits for the answer. */
 const forQueries: ThreadPoolOptions = {
-  ...shared,
+  /** A text takes tens of milliseconds. */
+  timeoutMs: 20_000,
+  heapMb: 96,
+  idleMs: 60_000,
+  finishesTasks: true,
   threads: 1,
   threadsPerKey: 1,
   politeness: 0,
@@ -52,11 +34,13 @@ const busyRetryMs = 5_000;
 
 type Run = (tenantId: string, make: () => InferenceTask, signal: AbortSignal) => Promise<Inference>;
 
-/** Processes that run the builtin model for passages, and a thread of this process that runs it for queries. */
-export function createInference(model: BuiltinModel): Record<'passage' | 'query', Infer> {
+/** Runs the builtin model: for passages in the processes, and for queries in a thread of this process. */
+export function createInference(
+  model: BuiltinModel,
+  processes: VectorProcesses,
+): Record<'passage' | 'query', Infer> {
   // For the thread, whose runtime sees the environment of the process and not the thread's copy.
   disableTelemetry();
-  const processes = new ChildPool(new URL('./inference-process.ts', import.meta.url), forPassages);
   const threads = new ThreadPool<InferenceTask, Inference>(
     new URL('./inference-thread.ts', import.meta.url),
     forQueries,
@@ -64,24 +48,17 @@ export function createInference(model: BuiltinModel): Record<'passage' | 'query'
   return {
     passage: inferBy(
       model,
-      onceMore((tenantId, make, signal) =>
-        processes.run(tenantId, () => Promise.resolve(taskOf(make())), signal),
+      onceMore(async (tenantId, make, signal) =>
+        ownCopy(await processes.run<'infer'>(tenantId, () => ({ kind: 'infer', task: make() }), signal)),
       ),
     ),
     query: inferBy(model, (tenantId, make, signal) => threads.run(tenantId, make, signal)),
   };
 }
 
-function taskOf(request: InferenceTask): ChildTask<Inference, Inference> {
-  return {
-    request,
-    bytes: new Uint8Array(),
-    // What arrives is a view of the whole message.
-    receive: (message) => ({
-      result: 'vector' in message ? { ...message, vector: message.vector.slice() } : message,
-    }),
-  };
-}
+/** What arrives is a view of the whole message. */
+const ownCopy = (inference: Inference): Inference =>
+  'vector' in inference ? { ...inference, vector: inference.vector.slice() } : inference;
 
 /** A process that fails may do so for another reason than its text: another process tries the text. */
 function onceMore(run: Run): Run {

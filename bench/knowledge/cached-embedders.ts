@@ -1,12 +1,16 @@
 import { builtinEmbedder } from '#adapters/embeddings/builtin-embedder.ts';
 import { createInference } from '#adapters/embeddings/inference-pools.ts';
+import { createVectorProcesses } from '#adapters/embeddings/vector-processes.ts';
 import type { Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import { embeddingModel, readyModel } from '#test/support/builtin-weights.ts';
 import { VectorCache } from './vector-cache.ts';
 
 /** The builtin model behind a cache on disk: only a first run takes long. */
 export async function cachedEmbedders(folder: string): Promise<{ of: () => Embedder }> {
-  const embedder = builtinEmbedder(embeddingModel(), createInference(await readyModel()));
+  const embedder = builtinEmbedder(
+    embeddingModel(),
+    createInference(await readyModel(), createVectorProcesses()),
+  );
   const cache = new VectorCache(folder, embedder.id, embedder.dims);
   const cached: Embedder = {
     ...embedder,

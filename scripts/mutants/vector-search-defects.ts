@@ -112,6 +112,20 @@ export const vectorSearchDefects: readonly Defect[] = [
     caughtBy: 'what searches take their candidates from',
   },
   {
+    name: 'a large space that is not divided into lists',
+    file: 'activities/knowledge/embed-space.ts',
+    replace: [['findLists === undefined ||', 'findLists !== null ||']],
+    test: ofSpace,
+    caughtBy: 'is divided into lists',
+  },
+  {
+    name: 'lists of another space in a process that knows four',
+    file: 'adapters/embeddings/find-lists.ts',
+    replace: [['const number = numberOf(lists);', 'const number = Math.min(numberOf(lists), 2);']],
+    test: 'test/adapters/embeddings/find-lists.test.ts',
+    caughtBy: 'among the lists of more spaces than a process knows',
+  },
+  {
     name: 'new vectors without a list',
     file: 'domain/knowledge/embeddings/vectors.ts',
     replace: [['target.lists?.listOf(vector) ?? 0', '0']],

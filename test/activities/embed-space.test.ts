@@ -8,8 +8,10 @@ import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts
 import { activateGeneration } from '#domain/knowledge/embeddings/activate-generation.ts';
 import { calibrationTexts } from '#domain/knowledge/embeddings/calibration-texts.ts';
 import { EmbeddingFailure, type Embedder, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { FindLists } from '#domain/knowledge/embeddings/find-lists.ts';
 import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import { ingest } from '#test/support/ingest.ts';
+import { findListsHere } from '#test/support/find-lists-here.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { wordEmbedders, wordVector } from '#test/support/word-embedders.ts';
 import { extractor } from '#test/support/extractor.ts';
@@ -89,11 +91,12 @@ async function change({ tenantId, spaceId }: SpaceFixture): Promise<string> {
   return generation;
 }
 
-const embed = (space: SpaceFixture, embedders: Embedders, attempt = 1) => {
+const embed = (space: SpaceFixture, embedders: Embedders, attempt = 1, findLists?: FindLists) => {
   const { embedSpace } = createKnowledgeActivities({
     unitOfWork: world.unitOfWork,
     extractor,
     embedders,
+    ...(findLists && { findLists }),
   });
   return new MockActivityEnvironment({ attempt }).run(embedSpace, space);
 };
@@ -283,6 +286,26 @@ describe('a model that too many calls of the tenant wait for', () => {
       [space.spaceId],
     );
     expect(rows).toEqual([{ last_error: null }]);
+  });
+});
+
+describe('a large space', () => {
+  it('is divided into lists, after a pause where too much other work waits for the processes', async () => {
+    const { embedders } = twoModels();
+    const { space } = await spaceWith(embedders, [fact, 'quite different words']);
+    await world.admin.query('update collections set chunk_count = 400000 where space_id = $1', [
+      space.spaceId,
+    ]);
+    const busy: FindLists = () => Promise.reject(new EmbeddingFailure('busy'));
+    await expect(embed(space, embedders, 1, busy)).rejects.toMatchObject({ type: 'embedder_busy' });
+    expect(await embed(space, embedders, 2, findListsHere)).toEqual({ state: 'idle' });
+    const { rows } = await world.admin.query(
+      `select v.list > 0 as listed, g.partitioned_at is not null as done, g.last_error as error
+       from embedding_generations g
+       join chunk_vectors v on v.tenant_id = g.tenant_id and v.embedding_id = g.id where g.space_id = $1`,
+      [space.spaceId],
+    );
+    expect(rows).toEqual(Array.from({ length: 2 }, () => ({ listed: true, done: true, error: null })));
   });
 });
 

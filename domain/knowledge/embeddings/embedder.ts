@@ -27,7 +27,7 @@ export type EmbeddingFailureCode =
   /** Not reachable, late, or not ready. */
   | 'unavailable'
   | 'rate_limited'
-  /** Not asked: too many calls of the tenant wait for a vendor. */
+  /** Not asked: too many calls of the tenant wait for a vendor, or for a process. */
   | 'busy'
   /** The key, the model's name or the address is refused. */
   | 'refused'

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { hasSqlState } from '#domain/foundation/persistence/sql-state.ts';
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
-import { listedFrom, type Partitioning } from './partition-generation.ts';
+import { listedFrom, type GenerationWork } from './partition-generation.ts';
 import { lockGeneration } from './start-generation.ts';
 
 /** Vectors per transaction: each is compared with hundreds of others. */
@@ -21,7 +21,7 @@ const notNow = ['55P03', ...cancelledForTime, '40P01', '42501', '53100', '53200'
  * space does not wait for a graph.
  * @returns whether nothing is left to do for now
  */
-export async function graphGeneration(work: Partitioning): Promise<boolean> {
+export async function graphGeneration(work: GenerationWork): Promise<boolean> {
   const { tenantId, id: embeddingId } = work.target.generation;
   const key = { tenantId, embeddingId };
   const { inTransaction } = work;
@@ -40,7 +40,7 @@ export async function graphGeneration(work: Partitioning): Promise<boolean> {
 }
 
 async function joinAll(
-  { inTransaction, signal, isOver }: Partitioning,
+  { inTransaction, signal, isOver }: GenerationWork,
   { graph, ...key }: Key & { graph: number },
 ): Promise<boolean> {
   let hasPassed = false;

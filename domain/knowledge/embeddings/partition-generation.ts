@@ -1,17 +1,22 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { LoopTurns } from '#domain/foundation/kernel/loop-turns.ts';
 import type { InTransaction } from './embed-document.ts';
+import type { FindLists } from './find-lists.ts';
 import { learnLists } from './learn-lists.ts';
 import type { LiveGeneration } from './live-generations.ts';
-import { bytesToFloats, dequantise } from './quantise.ts';
-import { readLists, unit, type VectorLists } from './vector-lists.ts';
+import { bytesToFloats } from './quantise.ts';
+import { readLists, type VectorLists } from './vector-lists.ts';
 
-export interface Partitioning {
+/** Work on the vectors of a generation that takes several slices of time. */
+export interface GenerationWork {
   inTransaction: InTransaction;
   target: LiveGeneration;
   signal: AbortSignal;
   /** Whether time is up: asked after each batch. */
   isOver: () => boolean;
+}
+
+export interface Partitioning extends GenerationWork {
+  findLists: FindLists;
 }
 
 /** Passages of a space from which its vectors are divided into lists; `app.list_unembedded_spaces` has the same number. */
@@ -48,7 +53,7 @@ export async function partitionGeneration(work: Partitioning): Promise<boolean> 
       await inTransaction((em) => notePartitioned(em, key));
       return true;
     }
-    const listed = await assign(batch, { lists: known, mean: key.mean, signal: work.signal });
+    const listed = await assign(work, key, batch, known);
     await inTransaction((em) => storeLists(em, key, listed));
     after = last.place;
     if (isOver()) {
@@ -77,18 +82,14 @@ async function isDue(
 }
 
 /** Two workers may learn at once: the lists of the first are those of both. @returns null without any vector */
-async function learn({ inTransaction, signal, isOver }: Partitioning, key: Key): Promise<VectorLists | null> {
-  const rows = await inTransaction((em) =>
-    em.execute<{ vector: Buffer }[]>(
-      `select vector from chunk_embeddings where tenant_id = ? and embedding_id = ? order by text_hash limit ?`,
-      [key.tenantId, key.embeddingId, Math.min(sampleSize, Math.floor(maxSampleBytes / key.mean.length))],
-    ),
-  );
-  if (rows.length === 0) {
+async function learn(work: Partitioning, key: Key): Promise<VectorLists | null> {
+  const { inTransaction } = work;
+  const sample = await sampleOf(work, key);
+  if (sample.length === 0) {
     return null;
   }
-  const sample = rows.map(({ vector }) => unit(dequantise(vector, key.mean)));
-  const learned = await learnLists({ sample, lists, signal, isOver });
+  const { findLists, signal } = work;
+  const learned = await learnLists({ ...key, sample, lists, findLists, signal });
   return inTransaction(async (em) => {
     await em.execute(
       `update embedding_generations set centroids = ?, list_count = ?
@@ -97,6 +98,34 @@ async function learn({ inTransaction, signal, isOver }: Partitioning, key: Key):
     );
     return readLists(em, key);
   });
+}
+
+/**
+ * Of random texts, by their hashes. Read in parts, since the driver's rows take several times their memory; copies of the
+ * last text of a part may be left out.
+ */
+async function sampleOf({ inTransaction }: Partitioning, key: Key): Promise<Buffer[]> {
+  const size = Math.min(sampleSize, Math.floor(maxSampleBytes / key.mean.length));
+  const sample: Buffer[] = [];
+  for (let after: Buffer | null = null; sample.length < size;) {
+    const rows: { text_hash: Buffer; vector: Buffer }[] = await inTransaction((em) =>
+      em.execute(
+        `select text_hash, vector from chunk_embeddings
+         where tenant_id = ? and embedding_id = ? and ${after === null ? 'true' : 'text_hash > ?'}
+         order by text_hash limit ?`,
+        [
+          key.tenantId,
+          key.embeddingId,
+          ...(after === null ? [] : [after]),
+          Math.min(batchSize, size - sample.length),
+        ],
+      ),
+    );
+    sample.push(...rows.map(({ vector }) => vector));
+    after = rows.at(-1)?.text_hash ?? null;
+    if (after === null) break;
+  }
+  return sample;
 }
 
 interface Unlisted {
@@ -132,16 +161,20 @@ async function unlisted(
 }
 
 async function assign(
-  batch: Unlisted[],
-  { lists, mean, signal }: { lists: VectorLists; mean: Float32Array; signal: AbortSignal },
-) {
-  const turns = new LoopTurns();
-  const listed = [];
-  for (const { vector, place: _, ...row } of batch) {
-    await turns.pass(signal);
-    listed.push({ ...row, list: lists.listOf(dequantise(vector, mean)) });
-  }
-  return listed;
+  { findLists, signal }: Partitioning,
+  { tenantId, mean }: Key,
+  batch: readonly Unlisted[],
+  lists: VectorLists,
+): Promise<object[]> {
+  const vectors = batch.map(({ vector }) => vector);
+  const found = await findLists({ tenantId, vectors, mean, lists }, signal);
+  return batch.map(({ collection_id, document_id, generation, position }, index) => ({
+    collection_id,
+    document_id,
+    generation,
+    position,
+    list: found[index],
+  }));
 }
 
 /** Rows that a deletion has locked are skipped: waiting for it, while it waits for another of them, would be a deadlock. */

@@ -7,25 +7,22 @@ import { coarseSize, dequantise, quantise } from './quantise.ts';
  */
 export class VectorLists {
   readonly count: number;
-  readonly #dims: number;
+  readonly dims: number;
   /** Of length 1, one after the other. */
-  readonly #centroids: Float32Array;
+  readonly centroids: Float32Array;
 
   constructor(centroids: Float32Array, dims: number) {
-    this.#centroids = centroids;
-    this.#dims = dims;
+    this.centroids = centroids;
+    this.dims = dims;
     this.count = centroids.length / dims;
   }
 
   /** As vectors are stored, without the bits of their rounding. */
   toBytes(mean: Float32Array): Buffer {
-    const size = coarseSize(this.#dims);
+    const size = coarseSize(this.dims);
     return Buffer.concat(
       Array.from({ length: this.count }, (_, list) =>
-        quantise(this.#centroids.subarray(list * this.#dims, (list + 1) * this.#dims), mean).subarray(
-          0,
-          size,
-        ),
+        quantise(this.centroids.subarray(list * this.dims, (list + 1) * this.dims), mean).subarray(0, size),
       ),
     );
   }
@@ -67,11 +64,11 @@ export class VectorLists {
 
   /** Four sums at once are more than twice as fast as one. */
   #dot(vector: Float32Array, index: number): number {
-    const centroids = this.#centroids;
-    const from = index * this.#dims;
+    const centroids = this.centroids;
+    const from = index * this.dims;
     let [a, b, c, d] = [0, 0, 0, 0];
     // Behind the end of a vector there is nothing, which counts as 0.
-    for (let at = 0; at < this.#dims; at += 4) {
+    for (let at = 0; at < this.dims; at += 4) {
       a += (vector[at] ?? 0) * (centroids[from + at] ?? 0);
       b += (vector[at + 1] ?? 0) * (centroids[from + at + 1] ?? 0);
       c += (vector[at + 2] ?? 0) * (centroids[from + at + 2] ?? 0);

@@ -23,7 +23,7 @@ const bytesOf = (vector: Float32Array) => Buffer.from(vector.buffer).toString('h
 
 const inferenceProcesses = () =>
   childrenOf(process.pid).filter((pid) =>
-    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('inference-process'),
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('vector-process'),
   );
 
 describe.skipIf(weights === null)('the builtin model, with its real weights', () => {

@@ -4,6 +4,7 @@ import { partitionGeneration } from '#domain/knowledge/embeddings/partition-gene
 import { bytesToFloats } from '#domain/knowledge/embeddings/quantise.ts';
 import { nearestPassages } from '#domain/knowledge/search/nearest-passages.ts';
 import { EmbeddingSpace } from '#test/support/embedding-space.ts';
+import { findListsHere } from '#test/support/find-lists-here.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { wordEmbedders, wordVector } from '#test/support/word-embedders.ts';
 
@@ -37,6 +38,7 @@ const partition = async (isOver: () => boolean, signal = new AbortController().s
   partitionGeneration({
     inTransaction: world.access(space.fixture).inTransaction,
     target: await target(),
+    findLists: findListsHere,
     signal,
     isOver,
   });
