@@ -6,6 +6,13 @@ const fetching = 'activities/connectors/fetch-page.ts';
 /** In what a run does with odd, slow and failing documents and sources, and with a person who ends it. */
 export const runDefects: readonly Defect[] = [
   {
+    name: 'a cancel that only the message says',
+    file: 'domain/knowledge/connectors/plan-run.ts',
+    replace: [['...(running.cancelRequested && { isCancelled: true })', '']],
+    test: 'test/workflows/early-cancel.test.ts',
+    caughtBy: 'whose message reached an earlier run of the actor',
+  },
+  {
     name: 'a heading with NUL',
     file: 'domain/knowledge/ingestion/chunk-text.ts',
     replace: [

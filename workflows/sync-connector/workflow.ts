@@ -19,6 +19,8 @@ import type { CheckSourceInput, FinishSyncInput, SyncConnectorEnd, SyncConnector
 const source = proxyActivities<Activities>(sourceStep);
 const closingStep = proxyActivities<Activities>(closing);
 
+/** The next run of the connector waits meanwhile. */
+const cancelPatience = '10 seconds';
 /** A longer history is slow to replay; the next execution goes on where this one stopped. */
 const maxEvents = 2_000;
 
@@ -45,7 +47,7 @@ export async function syncConnector(input: SyncConnectorInput): Promise<SyncConn
   if (cancellation !== null) {
     throw cancellation;
   }
-  return conclude(finished);
+  return conclude(finished, cancelPatience);
 }
 
 /** @returns `ended` when the run was ended from outside, `more` when the history is long */

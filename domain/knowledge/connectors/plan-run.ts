@@ -15,7 +15,8 @@ export type Plan =
   | { is: 'ended' }
   /** Its documents are to be deleted, then the connector. */
   | { is: 'deleting' }
-  | { is: 'run'; runId: string }
+  /** `isCancelled`: it is to be cancelled, of which the message may have reached an earlier run of the actor. */
+  | { is: 'run'; runId: string; isCancelled?: true }
   /** `waitMs` null: until a message comes. `watch`: the source may report changes meanwhile. */
   | { is: 'waiting'; status: Connector['status']; waitMs: number | null; watch?: true };
 
@@ -45,7 +46,7 @@ export async function planRun(
   const running = await em.findOne(SyncRun, { connectorId, status: 'running' });
   if (running !== null) {
     await expectWithin(em, connector, graceSeconds);
-    return { is: 'run', runId: running.id };
+    return { is: 'run', runId: running.id, ...(running.cancelRequested && { isCancelled: true }) };
   }
   if (connector.status === 'deleting') {
     await expectWithin(em, connector, graceSeconds);

@@ -1,7 +1,8 @@
 import { vi } from 'vitest';
-import type { WorkflowHandle } from '@temporalio/client';
+import type { WorkflowClient, WorkflowHandle } from '@temporalio/client';
 import { createWatchActivities } from '#activities/connectors/create-watch-activities.ts';
 import type { WatchLimits } from '#activities/connectors/watch-limits.ts';
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { watchQueueOf } from '#domain/foundation/durable/task-queues.ts';
 import { createConnectorActivities } from '#activities/connectors/create-connector-activities.ts';
 import { providers } from '#adapters/sources/providers.ts';
@@ -131,13 +132,19 @@ export class ConnectorActors {
       const isOver = async () => (await find())?.completedAt != null;
       // Unlike `expect.poll` also for tests that run at the same time.
       await vi.waitUntil(isOver, { timeout: withinMs, interval: 100 }).catch(async (cause: unknown) => {
-        throw new Error(`The run did not end:\n${await lastEvents(handle)}`, { cause });
+        throw new Error(`The run did not end:\n${await progressOf(this.worker.client, handle)}`, { cause });
       });
       return (await find()) as SyncRun;
     };
     const sync: ServedConnector['sync'] = async (request, withinMs) => end(await begin(request), withinMs);
     const takeFetched = () => this.#fetches.take(space.connectorId);
     return { space, handle, sync, begin, end, takeFetched, restart: () => this.#start(space) };
+  }
+
+  /** What Temporal shows of a run. */
+  async statusOf({ ids: { tenantId } }: ConnectorSpace, runId: string): Promise<string> {
+    const workflowId = workflowIdOf('syncConnector', { tenantId, runId });
+    return (await this.worker.client.getHandle(workflowId).describe()).status.name;
   }
 
   async #start(space: ConnectorSpace): Promise<WorkflowHandle> {
@@ -155,11 +162,23 @@ export class ConnectorActors {
   }
 }
 
-/** What the actor has done last: the seconds and the proto's number of each event. */
-async function lastEvents(handle: WorkflowHandle): Promise<string> {
+/** The last events of the actor and of its run, as seconds and the proto's number, and what each of them waits for. */
+async function progressOf(client: WorkflowClient, handle: WorkflowHandle): Promise<string> {
   const { events } = await handle.fetchHistory();
-  return (events ?? [])
-    .slice(-12)
-    .map(({ eventType, eventTime }) => `${Number(eventTime?.seconds)} ${Number(eventType)}`)
-    .join('\n');
+  const { raw } = await handle.describe();
+  const lines = [
+    handle.workflowId,
+    ...(events ?? [])
+      .slice(-12)
+      .map(({ eventType, eventTime }) => `${Number(eventTime?.seconds)} ${Number(eventType)}`),
+    ...(raw.pendingActivities ?? []).map(
+      ({ activityType, attempt, lastFailure }) =>
+        `${activityType?.name}, attempt ${attempt}: ${lastFailure?.message ?? 'no failure'}`,
+    ),
+    `attempt ${raw.pendingWorkflowTask?.attempt ?? 'of no workflow task'}`,
+  ];
+  for (const { workflowId } of raw.pendingChildren ?? []) {
+    lines.push(await progressOf(client, client.getHandle(workflowId!)));
+  }
+  return lines.join('\n');
 }
