@@ -13,6 +13,13 @@ export const runDefects: readonly Defect[] = [
     caughtBy: 'whose message reached an earlier run of the actor',
   },
   {
+    name: 'a lost cancel that the next run waits for',
+    file: 'workflows/sync-connector/workflow.ts',
+    replace: [['conclude(finished, cancelPatience)', 'conclude(finished)']],
+    test: 'test/workflows/early-cancel.test.ts',
+    caughtBy: 'holds up the next run for seconds',
+  },
+  {
     name: 'a heading with NUL',
     file: 'domain/knowledge/ingestion/chunk-text.ts',
     replace: [
@@ -94,6 +101,6 @@ export const runDefects: readonly Defect[] = [
     file: 'workflows/run-connector/workflow.ts',
     replace: [['    cancelled = runId;\n', '']],
     test: 'test/workflows/early-cancel.test.ts',
-    caughtBy: 'does not hold up the next run',
+    caughtBy: 'before its run has begun ends it at once',
   },
 ];

@@ -84,9 +84,10 @@ export async function runConnector(input: RunConnectorInput): Promise<void> {
         setCurrentDetails(`Run ${runId} is under way.`);
         const scope = new CancellationScope();
         // A workflow that is cancelled before it has begun would not end the run.
-        const isCancelled = cancelled === runId || plan.isCancelled === true;
+        const byMessage = cancelled === runId;
+        const byPlan = plan.isCancelled === true;
         const onBegun = () => {
-          if (isCancelled && patched('cancels-a-run-that-begins')) {
+          if (byMessage ? patched('cancels-a-run-that-begins') : byPlan && patched('cancels-as-planned')) {
             scope.cancel();
           }
         };

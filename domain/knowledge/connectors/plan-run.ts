@@ -15,7 +15,7 @@ export type Plan =
   | { is: 'ended' }
   /** Its documents are to be deleted, then the connector. */
   | { is: 'deleting' }
-  /** `isCancelled`: it is to be cancelled, of which the message may have reached an earlier run of the actor. */
+  /** `isCancelled`: a cancel was requested; its message may have reached an earlier run of the actor. */
   | { is: 'run'; runId: string; isCancelled?: true }
   /** `waitMs` null: until a message comes. `watch`: the source may report changes meanwhile. */
   | { is: 'waiting'; status: Connector['status']; waitMs: number | null; watch?: true };

@@ -7,6 +7,7 @@ import { watchQueueOf } from '#domain/foundation/durable/task-queues.ts';
 import { createConnectorActivities } from '#activities/connectors/create-connector-activities.ts';
 import { providers } from '#adapters/sources/providers.ts';
 import type { CreateConnector } from '#domain/knowledge/connectors/create-connector.ts';
+import type { Plan } from '#domain/knowledge/connectors/plan-run.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { openWorld, type KnowledgeWorld } from '../knowledge-world.ts';
 import { startWorkflowWorker, type WorkflowWorker } from '../workflow-worker.ts';
@@ -61,8 +62,17 @@ export class ConnectorActors {
     this.#fetches = parts.fetches;
   }
 
-  /** @param watch limits of watches, for sources that report changes; omitted: none does */
-  static async open({ watch }: { watch?: Partial<WatchLimits> } = {}): Promise<ConnectorActors> {
+  /**
+   * @param watch limits of watches, for sources that report changes; omitted: none does
+   * @param onPlan called when a plan of an actor is committed, before the actor has it
+   */
+  static async open({
+    watch,
+    onPlan,
+  }: {
+    watch?: Partial<WatchLimits>;
+    onPlan?: (plan: Plan) => Promise<void>;
+  } = {}): Promise<ConnectorActors> {
     const world = await openWorld();
     const memory = new Map<string, MemorySource>();
     const fetches = new NotedFetches();
@@ -71,9 +81,20 @@ export class ConnectorActors {
       ...providers.map((provider) => fetches.of(provider)),
     ]);
     const { sources } = reachable;
-    const worker = await startWorkflowWorker(
-      createConnectorActivities({ unitOfWork: world.unitOfWork, sources, extractor, bulk: noOtherWork }),
-    );
+    const activities = createConnectorActivities({
+      unitOfWork: world.unitOfWork,
+      sources,
+      extractor,
+      bulk: noOtherWork,
+    });
+    const worker = await startWorkflowWorker({
+      ...activities,
+      planRun: async (input: Parameters<typeof activities.planRun>[0]) => {
+        const plan = await activities.planRun(input);
+        await onPlan?.(plan);
+        return plan;
+      },
+    });
     const actors = new ConnectorActors(world, worker, { memory, reachable, fetches });
     if (watch !== undefined) {
       await actors.startWatches(watch);
@@ -178,7 +199,8 @@ async function progressOf(client: WorkflowClient, handle: WorkflowHandle): Promi
     `attempt ${raw.pendingWorkflowTask?.attempt ?? 'of no workflow task'}`,
   ];
   for (const { workflowId } of raw.pendingChildren ?? []) {
-    lines.push(await progressOf(client, client.getHandle(workflowId!)));
+    // It may have ended.
+    lines.push(await progressOf(client, client.getHandle(workflowId!)).catch(String));
   }
   return lines.join('\n');
 }
