@@ -3,6 +3,7 @@ import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import type { FindLists } from '#domain/knowledge/embeddings/find-lists.ts';
 import type { VectorLists } from '#domain/knowledge/embeddings/vector-lists.ts';
 import { ChildLimitExceeded, ChildLost } from '../process/child-task.ts';
+import { onceMore } from '../process/once-more.ts';
 import type { TakeTurn } from './builtin-embedder.ts';
 import type { VectorProcesses } from './vector-processes.ts';
 import type { FoundLists, GivenLists, ListRequest } from './vector-requests.ts';
@@ -26,7 +27,8 @@ export function findListsIn(
     const ask = async (part: readonly Buffer[], given: GivenLists | null): Promise<FoundLists> => {
       await takeTurn(tenantId, signal);
       const request = (): ListRequest => ({ kind: 'findLists', vectors: part, number, given });
-      return onceMore(() => processes.run<'findLists'>(tenantId, request, signal)).catch(toFailure);
+      const run = () => processes.run<'findLists'>(tenantId, request, signal);
+      return onceMore(run, isLost).catch(toFailure);
     };
     const atOnce = Math.max(1, Math.floor(componentsAtOnce / mean.length));
     const found: number[] = [];
@@ -52,13 +54,8 @@ function numberOf(lists: VectorLists): number {
   return number;
 }
 
-/** A process may end for the reason of another request, and the next one is given the lists. */
-function onceMore<T>(run: () => Promise<T>): Promise<T> {
-  return run().catch((error: unknown) => {
-    if (error instanceof ChildLost || error instanceof ChildLimitExceeded) return run();
-    throw error;
-  });
-}
+/** The next process is given the lists. */
+const isLost = (error: unknown): boolean => error instanceof ChildLost || error instanceof ChildLimitExceeded;
 
 function toFailure(error: unknown): never {
   throw error instanceof TooBusy ? new EmbeddingFailure('busy') : error;

@@ -1,6 +1,7 @@
 import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import { ChildLimitExceeded, ChildLost } from '../process/child-task.ts';
+import { onceMore } from '../process/once-more.ts';
 import { ThreadPool, type ThreadPoolOptions } from '../process/thread-pool.ts';
 import type { BuiltinModel } from './builtin-model.ts';
 import { builtinPackage } from './builtin-package.ts';
@@ -48,9 +49,14 @@ export function createInference(
   return {
     passage: inferBy(
       model,
-      onceMore(async (tenantId, make, signal) =>
-        ownCopy(await processes.run<'infer'>(tenantId, () => ({ kind: 'infer', task: make() }), signal)),
-      ),
+      // Another process tries the text: the first may have failed for another reason.
+      (tenantId, make, signal) => {
+        const request = () => ({ kind: 'infer' as const, task: make() });
+        return onceMore(
+          async () => ownCopy(await processes.run<'infer'>(tenantId, request, signal)),
+          failsByText,
+        );
+      },
     ),
     query: inferBy(model, (tenantId, make, signal) => threads.run(tenantId, make, signal)),
   };
@@ -59,15 +65,6 @@ export function createInference(
 /** What arrives is a view of the whole message. */
 const ownCopy = (inference: Inference): Inference =>
   'vector' in inference ? { ...inference, vector: inference.vector.slice() } : inference;
-
-/** A process that fails may do so for another reason than its text: another process tries the text. */
-function onceMore(run: Run): Run {
-  return (...task) =>
-    run(...task).catch((error: unknown) => {
-      if (failsByText(error)) return run(...task);
-      throw error;
-    });
-}
 
 /** V8 and C++ abort when memory ends; other crashes are signals of faults. */
 const failsByText = (error: unknown): boolean =>

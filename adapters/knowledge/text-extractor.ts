@@ -2,6 +2,7 @@ import { assertNever } from '#domain/foundation/kernel/assert-never.ts';
 import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { ChildPool, type ChildPoolLimits } from '#adapters/process/child-pool.ts';
 import { ChildLimitExceeded, ChildLost, type ChildTask } from '#adapters/process/child-task.ts';
+import { onceMore } from '#adapters/process/once-more.ts';
 import {
   ExtractionFailure,
   ExtractorBusy,
@@ -34,14 +35,12 @@ export function createTextExtractor(limits: Partial<ChildPoolLimits> = {}): Docu
   return {
     async extract(source, signal) {
       // A process that others killed says nothing about the document: another one tries it.
-      const result = await extractOnce(source, signal)
-        .catch((error: unknown) => {
-          if (error instanceof ChildLost && !error.crashed) return extractOnce(source, signal);
-          throw error;
-        })
-        .catch((error: unknown) => {
-          throw toFailure(error);
-        });
+      const result = await onceMore(
+        () => extractOnce(source, signal),
+        (error) => error instanceof ChildLost && !error.crashed,
+      ).catch((error: unknown) => {
+        throw toFailure(error);
+      });
       if (result instanceof ExtractionFailure) {
         throw result;
       }

@@ -4,6 +4,7 @@ import type { FindLists } from './find-lists.ts';
 import { learnLists } from './learn-lists.ts';
 import type { LiveGeneration } from './live-generations.ts';
 import { bytesToFloats } from './quantise.ts';
+import { sampleVectors } from './sample-vectors.ts';
 import { readLists, type VectorLists } from './vector-lists.ts';
 
 /** Work on the vectors of a generation that takes several slices of time. */
@@ -83,12 +84,12 @@ async function isDue(
 
 /** Two workers may learn at once: the lists of the first are those of both. @returns null without any vector */
 async function learn(work: Partitioning, key: Key): Promise<VectorLists | null> {
-  const { inTransaction } = work;
-  const sample = await sampleOf(work, key);
+  const { inTransaction, findLists, signal } = work;
+  const size = Math.min(sampleSize, Math.floor(maxSampleBytes / key.mean.length));
+  const sample = await sampleVectors(inTransaction, key, size);
   if (sample.length === 0) {
     return null;
   }
-  const { findLists, signal } = work;
   const learned = await learnLists({ ...key, sample, lists, findLists, signal });
   return inTransaction(async (em) => {
     await em.execute(
@@ -98,34 +99,6 @@ async function learn(work: Partitioning, key: Key): Promise<VectorLists | null> 
     );
     return readLists(em, key);
   });
-}
-
-/**
- * Of random texts, by their hashes. Read in parts, since the driver's rows take several times their memory; copies of the
- * last text of a part may be left out.
- */
-async function sampleOf({ inTransaction }: Partitioning, key: Key): Promise<Buffer[]> {
-  const size = Math.min(sampleSize, Math.floor(maxSampleBytes / key.mean.length));
-  const sample: Buffer[] = [];
-  for (let after: Buffer | null = null; sample.length < size;) {
-    const rows: { text_hash: Buffer; vector: Buffer }[] = await inTransaction((em) =>
-      em.execute(
-        `select text_hash, vector from chunk_embeddings
-         where tenant_id = ? and embedding_id = ? and ${after === null ? 'true' : 'text_hash > ?'}
-         order by text_hash limit ?`,
-        [
-          key.tenantId,
-          key.embeddingId,
-          ...(after === null ? [] : [after]),
-          Math.min(batchSize, size - sample.length),
-        ],
-      ),
-    );
-    sample.push(...rows.map(({ vector }) => vector));
-    after = rows.at(-1)?.text_hash ?? null;
-    if (after === null) break;
-  }
-  return sample;
 }
 
 interface Unlisted {

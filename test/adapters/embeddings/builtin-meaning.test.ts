@@ -1,11 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { BuiltinModel } from '#adapters/embeddings/builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
 import type { Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import { embeddingModel, readyModel, realWeights } from '../../support/builtin-weights.ts';
-import { childrenOf } from '../../support/process-memory.ts';
+import { vectorProcesses } from '#test/support/vector-processes.ts';
 
 const never = new AbortController().signal;
 const weights = await realWeights();
@@ -20,11 +20,6 @@ const embeddersOf = (builtin: BuiltinModel) =>
 
 const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, each, at) => sum + each * b[at]!, 0);
 const bytesOf = (vector: Float32Array) => Buffer.from(vector.buffer).toString('hex');
-
-const inferenceProcesses = () =>
-  childrenOf(process.pid).filter((pid) =>
-    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('vector-process'),
-  );
 
 describe.skipIf(weights === null)('the builtin model, with its real weights', () => {
   let embedderOf: (tenantId: string) => Embedder;
@@ -89,7 +84,7 @@ describe.skipIf(weights === null)('the builtin model, with its real weights', ()
     await embedder.embedPassages(['Tides follow the moon.'], never);
     await embedder.embedQuery('tides', never);
     // The runtime's log of its reports.
-    const logs = [process.pid, ...inferenceProcesses()].map((pid) => `/tmp/mat-debug-${pid}.log`);
+    const logs = [process.pid, ...vectorProcesses()].map((pid) => `/tmp/mat-debug-${pid}.log`);
     expect(logs.length).toBeGreaterThan(1);
     expect(logs.filter((log) => existsSync(log))).toEqual([]);
   });
@@ -108,7 +103,7 @@ describe.skipIf(weights === null)('the builtin model, with its real weights', ()
     // The first process of the text, and its second.
     const killed = new Set<number>();
     while (failures.length === 0) {
-      for (const pid of inferenceProcesses().filter((each) => !killed.has(each))) {
+      for (const pid of vectorProcesses().filter((each) => !killed.has(each))) {
         process.kill(pid, signal);
         killed.add(pid);
       }
@@ -130,8 +125,8 @@ describe.skipIf(weights === null)('the builtin model, with its real weights', ()
       );
       const embedding = embedder.embedPassages(texts, never);
       embedding.catch(() => undefined);
-      await expect.poll(inferenceProcesses).not.toEqual([]);
-      inferenceProcesses().forEach((pid) => process.kill(pid, 'SIGKILL'));
+      await expect.poll(vectorProcesses).not.toEqual([]);
+      vectorProcesses().forEach((pid) => process.kill(pid, 'SIGKILL'));
       await expect(embedding).rejects.toMatchObject({ code: 'unavailable' });
       expect((await embedder.embedPassages(['Tides follow the moon.'], never)).vectors).toHaveLength(1);
     },

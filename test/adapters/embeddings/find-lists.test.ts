@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { findListsIn } from '#adapters/embeddings/find-lists.ts';
 import { createVectorProcesses } from '#adapters/embeddings/vector-processes.ts';
 import { quantise } from '#domain/knowledge/embeddings/quantise.ts';
 import { unit, VectorLists } from '#domain/knowledge/embeddings/vector-lists.ts';
 import { findListsHere } from '#test/support/find-lists-here.ts';
-import { childrenOf } from '#test/support/process-memory.ts';
+import { vectorProcesses } from '#test/support/vector-processes.ts';
 
 const dims = 384;
 const tenantId = 'tenant';
@@ -20,11 +19,6 @@ const anyLists = () =>
     dims,
   );
 const vectors = Array.from({ length: 1_100 }, () => quantise(anyVector(), mean));
-
-const vectorProcesses = () =>
-  childrenOf(process.pid).filter((pid) =>
-    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('vector-process'),
-  );
 
 /** Milliseconds that this thread is on a processor. */
 async function busyMs<T>(work: () => Promise<T>): Promise<[ms: number, result: T]> {
