@@ -1,6 +1,6 @@
 import { startFilesystemServer } from '#test/support/sources/filesystem-server.ts';
 import { startGitServer } from '#test/support/sources/git-server.ts';
-import { findRclone, startS3Server } from '#test/support/sources/s3-server.ts';
+import { startS3Server } from '#test/support/sources/s3-server.ts';
 import type { SourceServer } from '#test/support/sources/source-server.ts';
 import { seeded, writeDocument } from '../ingest/documents.ts';
 import type { SyncScale } from './sync-scale.ts';
@@ -17,13 +17,10 @@ export interface FilledSource {
 const folders = 100;
 const writers = 16;
 
-/**
- * The same documents in a bucket, in a repository and in a folder, each in a hundred folders. Without an rclone that
- * serves S3, a slower server holds the bucket.
- */
+/** The same documents in a bucket, in a repository and in a folder, each in a hundred folders. */
 export async function fillSources(scale: SyncScale): Promise<FilledSource[]> {
   const random = seeded(7);
-  const s3 = await startS3Server(findRclone() === null ? 's3rver' : 'rclone');
+  const s3 = await startS3Server();
   const git = await startGitServer();
   const files = await startFilesystemServer();
   const texts = Array.from({ length: scale.documents }, (_, n): [string, string] => [

@@ -4,7 +4,7 @@ import { hasDovecot, startImapServer } from '../support/sources/imap-server.ts';
 import { startMcpSource } from '../support/sources/mcp-server.ts';
 import { startPostgresServer } from '../support/sources/postgres-server.ts';
 import { startRssServer } from '../support/sources/rss-server.ts';
-import { startS3Server } from '../support/sources/s3-server.ts';
+import { startS3Server, withoutS3 } from '../support/sources/s3-server.ts';
 import type { SourceServer } from '../support/sources/source-server.ts';
 import { startWebServer } from '../support/sources/web-server.ts';
 import { startWebdavServer, withoutWebdav } from '../support/sources/webdav-server.ts';
@@ -56,7 +56,7 @@ export const largeProviders: readonly LargeProvider[] = [
   },
   {
     title: 's3',
-    missing: null,
+    missing: await withoutS3(),
     start: () => startS3Server(),
     nameOf: same,
     writers: 8,

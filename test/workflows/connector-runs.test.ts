@@ -1,5 +1,5 @@
 import { startGitServer } from '#test/support/sources/git-server.ts';
-import { startS3Server } from '#test/support/sources/s3-server.ts';
+import { startS3Server, withoutS3 } from '#test/support/sources/s3-server.ts';
 import { startSharepoint } from '#test/support/sources/sharepoint-server.ts';
 import { startWebdavServer, withoutWebdav } from '#test/support/sources/webdav-server.ts';
 import { describeRuns } from '#test/support/sources/whole-runs.ts';
@@ -13,7 +13,7 @@ describeRuns([
     start: () => startWebdavServer('apache2', { secured: true }),
   },
   // The pages of its listing are all that it is asked for.
-  { title: 's3', missing: null, start: () => startS3Server(), idleRequests: 1 },
+  { title: 's3', missing: await withoutS3(), start: () => startS3Server(), idleRequests: 1 },
   {
     title: 'sharepoint',
     missing: null,

@@ -1,14 +1,13 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { CopyObjectCommand, DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { makeDataFolder } from '../data-folder.ts';
 import { claimPort } from '../free-port.ts';
 import { startHttpRelay, type Interception } from './http-relay.ts';
+import { obtainRclone } from './rclone-program.ts';
 import type { SourceServer } from './source-server.ts';
 
 export interface S3Server extends SourceServer {
@@ -16,33 +15,23 @@ export interface S3Server extends SourceServer {
   intercept(interception: Interception | null): void;
 }
 
-export type S3Software = 'rclone' | 's3rver';
-
 const bucket = 'documents';
 
-/** Where `go install` leaves rclone, or the path; versions before 1.65 cannot serve S3. Null: there is none. */
-export function findRclone(): string | null {
-  for (const command of ['rclone', join(homedir(), 'go/bin/rclone')]) {
-    try {
-      // An older version answers with the help of `serve`, and succeeds.
-      const help = execFileSync(command, ['serve', 's3', '--help'], { stdio: 'pipe', encoding: 'utf8' });
-      if (help.includes('rclone serve s3')) {
-        return command;
-      }
-    } catch {
-      // Not there.
-    }
-  }
-  return null;
+/** Why there can be no server; null: it can. */
+export async function withoutS3(): Promise<string | null> {
+  const rclone = await obtainRclone();
+  return 'missing' in rclone ? rclone.missing : null;
 }
 
-/** A bucket on a real server, behind a relay that counts its requests. */
-export async function startS3Server(software: S3Software = 's3rver'): Promise<S3Server> {
+/** A bucket that rclone serves, behind a relay that counts its requests. */
+export async function startS3Server(): Promise<S3Server> {
+  const rclone = await obtainRclone();
+  if ('missing' in rclone) throw new Error(rclone.missing);
   const folder = makeDataFolder();
   mkdirSync(join(folder, bucket));
   const port = await claimPort();
   let keys = newKeys();
-  let child = await startProcess(software, { port, folder, keys });
+  let child = await startProcess(rclone.path, { port, folder, keys });
   const relay = await startHttpRelay(() => port);
   let client = clientOf(port, keys);
   const stop = async () => {
@@ -52,7 +41,7 @@ export async function startS3Server(software: S3Software = 's3rver'): Promise<S3
     }
   };
   const start = async () => {
-    child = await startProcess(software, { port, folder, keys });
+    child = await startProcess(rclone.path, { port, folder, keys });
   };
   const remove = async (name: string) => {
     await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: name }));
@@ -123,30 +112,17 @@ interface Running {
   keys: Keys;
 }
 
-async function startProcess(software: S3Software, { port, folder, keys }: Running): Promise<ChildProcess> {
-  const child = software === 'rclone' ? runRclone({ port, folder, keys }) : runS3rver({ port, folder, keys });
+async function startProcess(program: string, { port, folder, keys }: Running): Promise<ChildProcess> {
+  const options = ['--addr', `127.0.0.1:${port}`, '--auth-key', `${keys.id},${keys.secret}`, '--config', ''];
+  const child = spawn(program, ['serve', 's3', ...options, folder], { stdio: 'ignore' });
   const until = Date.now() + 30_000;
   while (!(await answers(port))) {
     if (Date.now() > until || child.exitCode !== null) {
-      throw new Error(`${software} does not start.`);
+      throw new Error('rclone does not start.');
     }
     await new Promise((done) => setTimeout(done, 50));
   }
   return child;
-}
-
-function runRclone({ port, folder, keys }: Running): ChildProcess {
-  const options = ['--addr', `127.0.0.1:${port}`, '--auth-key', `${keys.id},${keys.secret}`, '--config', ''];
-  return spawn(findRclone() ?? 'rclone', ['serve', 's3', ...options, folder], { stdio: 'ignore' });
-}
-
-/** Its continuation tokens are encrypted with an algorithm of OpenSSL's legacy provider. */
-function runS3rver({ port, folder, keys }: Running): ChildProcess {
-  const script = fileURLToPath(new URL('./s3rver-process.ts', import.meta.url));
-  const options = ['--openssl-legacy-provider', '--no-warnings', script];
-  return spawn(process.execPath, [...options, String(port), folder, keys.id, keys.secret], {
-    stdio: 'ignore',
-  });
 }
 
 async function answers(port: number): Promise<boolean> {
