@@ -1,3 +1,5 @@
+import { escapeHtml } from '../shared/escape-html.ts';
+
 const open = '<![CDATA[';
 const close = ']]>';
 
@@ -18,7 +20,7 @@ export function storageToHtml(title: string, storage: string): string {
     .replaceAll(/<(\/?)ac:plain-text-body\b[^<>]*>/g, '<$1pre>')
     .replaceAll(/<(\/?)ac:task\b[^<>]*>/g, '<$1p>')
     .replaceAll(/<ac:task-(?:id|uuid|status)\b[^<>]*>[^<]*<\/ac:task-(?:id|uuid|status)>/g, '');
-  const named = escape(title);
+  const named = escapeHtml(title);
   return `<!doctype html><html><head><meta charset="utf-8"><title>${named}</title></head><body><h1>${named}</h1>\n${body}\n</body></html>`;
 }
 
@@ -38,12 +40,8 @@ function withoutCdata(text: string): string {
   for (let start = text.indexOf(open); start !== -1; start = text.indexOf(open, at)) {
     const end = text.indexOf(close, start);
     const stop = end === -1 ? text.length : end;
-    parts.push(text.slice(at, start), escape(text.slice(start + open.length, stop)));
+    parts.push(text.slice(at, start), escapeHtml(text.slice(start + open.length, stop)));
     at = Math.min(stop + close.length, text.length);
   }
   return parts.join('') + text.slice(at);
-}
-
-function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import type { Patience } from '../shared/patience.ts';
 import type { NotionClient, ParentKind } from './notion-client.ts';
-import type { Patience } from './patience.ts';
 import type { AnyPage, Parent } from './wire.ts';
 
 /** Steps up from a page; a longer chain leads to no root. */

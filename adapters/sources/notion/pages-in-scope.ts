@@ -1,8 +1,8 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { Patience } from '../shared/patience.ts';
 import { clockOf } from '../shared/service-time.ts';
 import { Ancestors, type Standing } from './ancestors.ts';
 import type { NotionClient } from './notion-client.ts';
-import type { Patience } from './patience.ts';
 import type { NotionScope } from './scope.ts';
 import { notionId, type AnyPage, type Page } from './wire.ts';
 

@@ -1,8 +1,8 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { Patience } from '../shared/patience.ts';
 import { blockText, type BlockText } from './block-text.ts';
 import { BoundedText } from './bounded-text.ts';
 import type { NotionClient } from './notion-client.ts';
-import type { Patience } from './patience.ts';
 import type { Block } from './wire.ts';
 
 const maxRequests = 1_000;

@@ -1,7 +1,7 @@
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import type { Patience } from '../shared/patience.ts';
 import type { ListingState } from './listing-state.ts';
 import type { NotionClient } from './notion-client.ts';
-import type { Patience } from './patience.ts';
 import type { SearchResults } from './wire.ts';
 
 /** Pages of results that one page of the listing is made of: a step of a run reads the documents of a page to its end. */

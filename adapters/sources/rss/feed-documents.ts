@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
-import { escapeHtml, type FeedEntry, type ReadFeed } from './feed-entries.ts';
+import { escapeHtml } from '../shared/escape-html.ts';
+import type { FeedEntry, ReadFeed } from './feed-entries.ts';
 
 const maxIdBytes = 500;
 const maxNameLength = 150;

@@ -1,5 +1,6 @@
 import type { parseFeed } from 'feedsmith';
 import { readXml } from '../../knowledge/formats/xml-reader.ts';
+import { escapeHtml } from '../shared/escape-html.ts';
 
 export interface FeedEntry {
   /** Of the entry in its feed; null: it has none. */
@@ -99,8 +100,4 @@ function plainOf(text: Text | undefined): string | undefined {
   const parts: string[] = [];
   readXml(value, { open: () => {}, close: () => {}, text: (part) => parts.push(part) }, true);
   return parts.join('');
-}
-
-export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
