@@ -34,6 +34,7 @@ export interface RedactOptions extends Search {
 /** Replaces personal data in texts with tokens and records the values. */
 export class Redactor {
   readonly #options: RedactOptions;
+  /** By kind and written value. */
   readonly #entries = new Map<string, PiiEntry>();
 
   constructor(options: RedactOptions) {
@@ -110,11 +111,11 @@ export class Redactor {
   }
 
   #tokenFor({ kind, value, bare }: Place, written: string): string {
-    const { secrets, scope } = this.#options;
     // A number and a string with the same digits need different tokens, because they are restored differently.
-    const token = tokenOf(secrets, scope, { kind, value: bare === true ? `=${written}` : written });
-    const entry = this.#entries.get(token) ?? {
-      token,
+    const meant = bare === true ? `=${written}` : written;
+    const key = `${kind} ${meant}`;
+    const entry = this.#entries.get(key) ?? {
+      token: tokenOf(this.#options.secrets, this.#options.scope, { kind, value: meant }),
       type: kind,
       count: 0,
       value: value ?? written,
@@ -122,8 +123,8 @@ export class Redactor {
       ...(bare === true ? { bare } : {}),
     };
     entry.count += 1;
-    this.#entries.set(token, entry);
-    return bare === true ? `"${token}"` : token;
+    this.#entries.set(key, entry);
+    return bare === true ? `"${entry.token}"` : entry.token;
   }
 }
 

@@ -71,6 +71,24 @@ describe('a redacted text', () => {
     expect(tokenOf(secrets, 'one', value)).not.toBe(tokenOf(secrets, 'two', value));
     expect(redactor().text('a@example.org, a@example.org')).toMatch(/^(\[EMAIL_\w+\]), \1$/);
   });
+
+  it('has the token of a value computed once, however often the value is repeated', () => {
+    let computed = 0;
+    const counted = {
+      mac: (...input: Parameters<typeof secrets.mac>) => ((computed += 1), secrets.mac(...input)),
+    };
+    const used = new Redactor({
+      secrets: counted,
+      scope: 'a',
+      tokens: 'foreign',
+      kinds: piiKinds,
+      phoneCountries: [],
+    });
+    used.text('Call +49 30 901820, or +49 30 901821. '.repeat(100));
+    used.text('Call +49 30 901820.');
+    expect(used.entries.map(({ count }) => count)).toEqual([101, 100]);
+    expect(computed).toBe(2);
+  });
 });
 
 describe('JSON', () => {
