@@ -135,6 +135,12 @@ async function sample(forSeconds: number): Promise<Moments[]> {
   return samples;
 }
 
+/** Milliseconds of each minute: an attack whose rows and passages add up becomes dearer. */
+function p95OfMinutes(samples: readonly Moments[]): number[] {
+  const minutes = Object.groupBy(samples, ({ sentAt }) => Math.floor((sentAt - samples[0]!.sentAt) / 60_000));
+  return Object.values(minutes).map((minute) => Math.round(p95(minute!)));
+}
+
 /** One after another: the histories are read when nothing is measured any more. */
 async function readStages(samples: readonly Moments[]): Promise<Record<Stage, number>[]> {
   const read: Record<Stage, number>[] = [];
@@ -196,6 +202,7 @@ it(
     console.log(
       [
         `first token p95: alone ${p95(alone).toFixed(0)} ms (n = ${alone.length}), beside the attacks ${p95(beside).toFixed(0)} ms (n = ${beside.length}), ratio ${slowdown.toFixed(2)}`,
+        `by minute: ${p95OfMinutes(beside).join(', ')} ms`,
         compare(await readStages(alone), await readStages(beside)),
         ...processes.map(
           ({ role }, at) =>
