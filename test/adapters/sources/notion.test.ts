@@ -20,6 +20,7 @@ describeSource('pages of Notion', {
   nameIn,
   narrower: () => ({ root_pages: [teamPage] }),
   pageSize: 300,
+  readsRecentAgain: true,
 });
 describeSource('rows of databases of Notion below a root page', {
   provider: notionProvider,
@@ -27,6 +28,7 @@ describeSource('rows of databases of Notion below a root page', {
   nameIn,
   narrower: () => ({ database_rows: false }),
   pageSize: 300,
+  readsRecentAgain: true,
 });
 
 const brief = () => AbortSignal.timeout(20_000);

@@ -15,6 +15,7 @@ describeSource('threads of Slack', {
     return { channels: ['CNARROW'] };
   },
   pageSize: 100,
+  readsRecentAgain: true,
 });
 
 const brief = () => AbortSignal.timeout(20_000);

@@ -38,7 +38,8 @@ const drivesOfPage = 2;
 interface Token {
   after: number;
   until: number;
-  skip: number;
+  /** Place of the last change of the page before; null: the first page. */
+  seen: number | null;
   valid: number;
 }
 
@@ -100,7 +101,7 @@ export async function startSharepoint(): Promise<SharepointServer> {
       query.get('token') ?? /\(token='([^']+)'\)/.exec(decodeURIComponent(url.pathname))?.[1] ?? null;
     const at: Token =
       given === null
-        ? { after: 0, until: of.changes, skip: 0, valid }
+        ? { after: 0, until: of.changes, seen: null, valid }
         : (JSON.parse(Buffer.from(given, 'base64url').toString()) as Token);
     if (at.valid !== valid) {
       return failure(410, expiredCode, {
@@ -110,24 +111,26 @@ export async function startSharepoint(): Promise<SharepointServer> {
     const isExcluded =
       honoursExclusion &&
       (headers.has('deltaexcludeparent') || headers.get('prefer') === 'deltaExcludeParent');
-    const until = at.skip === 0 ? of.changes : at.until;
-    const all = of.changedSince(at.after, !isExcluded);
+    const until = at.seen === null ? of.changes : at.until;
+    const left = of.changedSince(at.after, !isExcluded).filter(({ changed }) => changed > (at.seen ?? -1));
     const size = Number(query.get('$top') ?? 200);
-    const value = all
-      .slice(at.skip, at.skip + size)
-      .map((item) => selected(of.shown(item, { inDelta: true }), query));
+    const page = left.slice(0, size);
+    const value = page.map((item) => selected(of.shown(item, { inDelta: true }), query));
     const write = (next: Omit<Token, 'valid'>) =>
       // As long as those of the service.
       Buffer.from(JSON.stringify({ ...next, valid }).padEnd(180)).toString('base64url');
     const place = `${fake.origin}/v1.0/drives/${of.id}/root/delta`;
     const fields = `$select=${query.get('$select') ?? 'id'}&$top=${size}`;
-    const isLast = at.skip + size >= all.length;
+    const isLast = size >= left.length;
+    const seen = Math.max(at.seen ?? 0, page.at(-1)?.changed ?? 0);
     return Response.json({
       '@odata.context': `${fake.origin}/v1.0/$metadata#Collection(driveItem)`,
       ...(isLast
-        ? { '@odata.deltaLink': `${place}(token='${write({ after: until, until: 0, skip: 0 })}')?${fields}` }
+        ? {
+            '@odata.deltaLink': `${place}(token='${write({ after: until, until: 0, seen: null })}')?${fields}`,
+          }
         : {
-            '@odata.nextLink': `${place}?${fields}&token=${write({ after: at.after, until, skip: at.skip + size })}`,
+            '@odata.nextLink': `${place}?${fields}&token=${write({ after: at.after, until, seen })}`,
           }),
       value,
     });

@@ -12,6 +12,8 @@ export class SourceModel {
   readonly copies = new Map<string, Copy>();
   checkpoint: string | null = null;
   fetched = 0;
+  /** Of these, answered with a content, and not with `unchanged`. */
+  read = 0;
 
   async sync(source: Source, signal: AbortSignal = AbortSignal.timeout(120_000)): Promise<WholeListing> {
     const listing = await listAll(source, this.checkpoint, signal);
@@ -24,14 +26,18 @@ export class SourceModel {
         known.name = name;
         continue;
       }
+      const asked = {
+        ref,
+        version: known?.version ?? null,
+        mediaType: document.mediaType,
+        maxBytes: 1_048_576,
+      };
       const found =
         document.content === undefined
-          ? await source.fetch(
-              { ref, version: known?.version ?? null, mediaType: document.mediaType, maxBytes: 1_048_576 },
-              signal,
-            )
+          ? await source.fetch(asked, signal)
           : ({ kind: 'content', content: document.content, version: null } as const);
       this.fetched += 1;
+      if (document.content === undefined && found.kind === 'content') this.read += 1;
       if (found.kind === 'content') {
         this.copies.set(ref, {
           name,
