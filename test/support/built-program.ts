@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildPinned, type PinnedProgram } from '../../bin/launcher/build-pinned.ts';
 import { isExecutable } from '../../bin/launcher/executables.ts';
@@ -6,20 +7,19 @@ import { temporalCache } from '../../bin/launcher/find-temporal.ts';
 import { lock } from '../../bin/launcher/lock.ts';
 import type { Progress } from '../../bin/launcher/output.ts';
 
+/** A build that takes longer hangs, such as on the network. */
+const withinMs = 900_000;
+
 /** A program in Go that tests use. */
 export interface TestProgram extends PinnedProgram {
   name: string;
-  /** The path in `go.mod` whose version the program has. */
-  versionOf: string;
 }
 
-/** Where the program of that version is once it is built: beside the Temporal server. */
-export function builtPath({ name, module, versionOf }: TestProgram, env: NodeJS.ProcessEnv): string {
-  const requirement = readFileSync(join(module, 'go.mod'), 'utf8')
-    .split('\n')
-    .map((line) => line.trim().split(' '))
-    .find(([path]) => path === versionOf);
-  return join(dirname(temporalCache(env)), `${name}-${requirement?.[1]?.slice(1) ?? ''}`, name);
+/** Where the program is once it is built, beside the Temporal server: another place for each state of its module. */
+export function builtPath({ name, module }: TestProgram, env: NodeJS.ProcessEnv): string {
+  const hash = createHash('sha256');
+  for (const file of readdirSync(module).toSorted()) hash.update(readFileSync(join(module, file)));
+  return join(dirname(temporalCache(env)), `${name}-${hash.digest('hex').slice(0, 16)}`, name);
 }
 
 /** Builds a program once on a machine. @returns its path */
@@ -30,12 +30,13 @@ export async function buildOnce(
 ): Promise<string> {
   const path = builtPath(program, env);
   if (isExecutable(path)) return path;
+  const signal = AbortSignal.timeout(withinMs);
   mkdirSync(dirname(path), { recursive: true });
-  const held = await lock(join(dirname(path), 'build.lock'));
+  const held = await lock(join(dirname(path), 'build.lock'), signal);
   try {
     // Another process may have finished while this one waited.
     if (!isExecutable(path)) {
-      await buildPinned(program, { target: `${path}.new`, env, progress });
+      await buildPinned(program, { target: `${path}.new`, env, progress, signal });
       renameSync(`${path}.new`, path);
     }
     return path;

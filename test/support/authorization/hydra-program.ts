@@ -7,7 +7,6 @@ const hydra: TestProgram = {
   name: 'hydra',
   module: fileURLToPath(new URL('hydra', import.meta.url)),
   package: 'github.com/ory/hydra/v2',
-  versionOf: 'github.com/ory/hydra/v2',
   doing: 'building Ory Hydra with Go, about three minutes, once on this machine',
 };
 

@@ -4,7 +4,6 @@ package main
 import (
 	_ "github.com/rclone/rclone/backend/local"
 	"github.com/rclone/rclone/cmd"
-	_ "github.com/rclone/rclone/cmd/serve"
 	_ "github.com/rclone/rclone/cmd/serve/s3"
 )
 
