@@ -135,7 +135,7 @@ async function sample(forSeconds: number): Promise<Moments[]> {
   return samples;
 }
 
-/** Milliseconds of each minute: an attack whose rows and passages add up becomes dearer. */
+/** p95 of each minute, in milliseconds: an attack whose rows and passages add up becomes dearer. */
 function p95OfMinutes(samples: readonly Moments[]): number[] {
   const minutes = Object.groupBy(samples, ({ sentAt }) => Math.floor((sentAt - samples[0]!.sentAt) / 60_000));
   return Object.values(minutes).map((minute) => Math.round(p95(minute!)));

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 
-/** The window of the service's limit of requests is a minute; a longer pause is left to the run. */
+/** Many services count requests by the minute; a longer pause is left to the run. */
 const maxPauseMs = 65_000;
 const minPauseMs = 250;
 /** Together with the requests themselves, this stays below the time of one step of a run. */
 const maxTotalMs = 240_000;
 
 /**
- * Waits where the service asks for a short pause amid a piece of work. A page may need more requests than the service
- * allows in a minute: if each pause ended the work, such a page would be begun again for ever.
+ * Waits where the service asks for a short pause amid a piece of work. A document may need more requests than the service
+ * allows in a minute: if each pause ended the work, such a document would be begun again for ever.
  */
 export class Patience {
   #leftMs = maxTotalMs;

@@ -34,7 +34,7 @@ export interface RedactOptions extends Search {
 /** Replaces personal data in texts with tokens and records the values. */
 export class Redactor {
   readonly #options: RedactOptions;
-  /** By kind and written value. */
+  /** By kind and written text, of a number of JSON with `=` before it. */
   readonly #entries = new Map<string, PiiEntry>();
 
   constructor(options: RedactOptions) {

@@ -24,7 +24,7 @@ export interface ContractOptions<Server extends FakeSource> {
   pageSize: number;
   /** A content that is longer than 2,000 bytes is refused by this provider before it is read to its end. */
   hasLongContents?: boolean;
-  /** What was changed just now gets a version that no listing gives, and is read by the next run, too. */
+  /** What was changed just now has no version that can be relied on: the next run reads it again. */
   readsRecentAgain?: boolean;
   /** Documents of the large listing. */
   many?: number;
@@ -160,6 +160,7 @@ export function describeSource<Server extends FakeSource>(
         return page.next;
       };
       let next = await listPage(null);
+      expect(listed).not.toEqual([]);
       await server.put(listed[0]!, 'changed meanwhile');
       await server.put('added.md', 'added meanwhile');
       while (next !== null) next = await listPage(next);

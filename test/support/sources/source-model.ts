@@ -12,7 +12,7 @@ export class SourceModel {
   readonly copies = new Map<string, Copy>();
   checkpoint: string | null = null;
   fetched = 0;
-  /** Of these, answered with a content, and not with `unchanged`. */
+  /** Of these, contents of `fetch`, which are not `unchanged`, and of listed documents with a version. */
   read = 0;
 
   async sync(source: Source, signal: AbortSignal = AbortSignal.timeout(120_000)): Promise<WholeListing> {
@@ -37,7 +37,7 @@ export class SourceModel {
           ? await source.fetch(asked, signal)
           : ({ kind: 'content', content: document.content, version: null } as const);
       this.fetched += 1;
-      if (document.content === undefined && found.kind === 'content') this.read += 1;
+      if (found.kind === 'content' && (document.content === undefined || version !== null)) this.read += 1;
       if (found.kind === 'content') {
         this.copies.set(ref, {
           name,
