@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { postgresProvider } from '#adapters/sources/postgres/provider.ts';
 import type { ListedDocument, Source } from '#domain/knowledge/connectors/source.ts';
+import { expectEmpty } from '../../support/sources/expect-empty.ts';
 import { listAll, openSource } from '../../support/sources/open-source.ts';
 import { oddNames } from '../../support/sources/odd-names.ts';
 import { startPostgresServer, type PostgresServer } from '../../support/sources/postgres-server.ts';
@@ -49,8 +50,7 @@ afterAll(async () => {
 });
 
 test('an empty table has no documents, and the check passes', async () => {
-  await source.check(signal);
-  expect(await listAll(source)).toMatchObject({ documents: [], pages: 1, scope: 'everything' });
+  await expectEmpty(source, signal);
 });
 
 test('a row is a Markdown document, which the listing brings and a request fetches', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { s3Provider } from '#adapters/sources/s3/provider.ts';
 import type { Source } from '#domain/knowledge/connectors/source.ts';
+import { expectEmpty } from '../../support/sources/expect-empty.ts';
 import { expectNarrowed } from '../../support/sources/narrowed-scope.ts';
 import { listAll, openSource } from '../../support/sources/open-source.ts';
 import { oddNames } from '../../support/sources/odd-names.ts';
@@ -32,13 +33,7 @@ describe.skipIf(missing !== null)(`a bucket${missing === null ? '' : `: ${missin
   });
 
   test('an empty bucket has no documents, and the check passes', async () => {
-    await source.check(signal);
-    expect(await listAll(source)).toMatchObject({
-      documents: [],
-      pages: 1,
-      scope: 'everything',
-      truncated: false,
-    });
+    await expectEmpty(source, signal);
   });
 
   test('a document is listed with its size and version, and fetched', async () => {
