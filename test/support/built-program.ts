@@ -5,7 +5,7 @@ import { buildPinned, type PinnedProgram } from '../../bin/launcher/build-pinned
 import { isExecutable } from '../../bin/launcher/executables.ts';
 import { temporalCache } from '../../bin/launcher/find-temporal.ts';
 import { lock } from '../../bin/launcher/lock.ts';
-import type { Progress } from '../../bin/launcher/output.ts';
+import { progress } from './progress.ts';
 
 /** A build that takes longer hangs, such as on the network. */
 const withinMs = 900_000;
@@ -23,11 +23,7 @@ export function builtPath({ name, module }: TestProgram, env: NodeJS.ProcessEnv)
 }
 
 /** Builds a program once on a machine. @returns its path */
-export async function buildOnce(
-  program: TestProgram,
-  env: NodeJS.ProcessEnv,
-  progress: Progress,
-): Promise<string> {
+export async function buildOnce(program: TestProgram, env: NodeJS.ProcessEnv): Promise<string> {
   const path = builtPath(program, env);
   if (isExecutable(path)) return path;
   const signal = AbortSignal.timeout(withinMs);

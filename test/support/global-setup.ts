@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import type { Progress } from '../../bin/launcher/output.ts';
+import { progress } from './progress.ts';
 import { openRunLogs } from './run-logs.ts';
 import { startTestServers } from './test-servers.ts';
 
@@ -25,19 +25,3 @@ function hasFailed({ vitest: { state } }: TestProject): boolean {
   const failed = state.getCountOfFailedTests() + state.getFailedFilepaths().length;
   return failed + state.getUnhandledErrors().length > 0;
 }
-
-const progress: Progress = {
-  note: (text) => void process.stderr.write(`${text}\n`),
-  /** A Temporal server that has to be built first takes minutes. */
-  async during(what, work) {
-    const since = Date.now();
-    const timer = setInterval(() => {
-      process.stderr.write(`${what} … ${Math.round((Date.now() - since) / 1000)} s\n`);
-    }, 10_000);
-    try {
-      return await work;
-    } finally {
-      clearInterval(timer);
-    }
-  },
-};

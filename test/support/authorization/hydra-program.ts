@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import { isExecutable } from '../../../bin/launcher/executables.ts';
-import type { Progress } from '../../../bin/launcher/output.ts';
 import { builtPath, buildOnce, type TestProgram } from '../built-program.ts';
 
 const hydra: TestProgram = {
@@ -19,6 +18,6 @@ export function findHydra(env: NodeJS.ProcessEnv): { path: string } | { missing:
 }
 
 /** @returns its path */
-export function buildHydra(env: NodeJS.ProcessEnv, progress: Progress): Promise<string> {
-  return buildOnce(hydra, env, progress);
+export function buildHydra(env: NodeJS.ProcessEnv): Promise<string> {
+  return buildOnce(hydra, env);
 }

@@ -22,18 +22,9 @@ export function obtainRclone(): Promise<Obtained> {
 
 async function build(): Promise<Obtained> {
   try {
-    return { path: await buildOnce(rclone, process.env, progress) };
+    return { path: await buildOnce(rclone, process.env) };
   } catch (error) {
     if (process.env['CI'] !== undefined) throw error;
     return { missing: `rclone cannot be built: ${messageOf(error)}` };
   }
 }
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
-const progress = {
-  note: say,
-  during: <T>(what: string, work: Promise<T>) => {
-    say(what);
-    return work;
-  },
-};

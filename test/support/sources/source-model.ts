@@ -37,8 +37,8 @@ export class SourceModel {
           ? await source.fetch(asked, signal)
           : ({ kind: 'content', content: document.content, version: null } as const);
       this.fetched += 1;
-      if (found.kind === 'content' && (document.content === undefined || version !== null)) this.read += 1;
       if (found.kind === 'content') {
+        if (document.content === undefined || version !== null) this.read += 1;
         this.copies.set(ref, {
           name,
           version: found.version ?? version,
