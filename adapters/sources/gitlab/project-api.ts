@@ -24,6 +24,12 @@ export class ProjectApi {
     await this.#api.get(this.#path, wire.project, { signal });
   }
 
+  /** @throws SourceFailure when GitLab takes no notice of the credential: what is public it shows all the same */
+  async checkSignedIn(signal: AbortSignal): Promise<void> {
+    // A token may be recognised and not be permitted to read its own user.
+    await this.#api.seek('/user', wire.user, { signal, absent: [403] });
+  }
+
   async checkItems(kind: ItemKind, signal: AbortSignal): Promise<void> {
     await this.#api.get(`${this.#path}/${kind}?per_page=1`, wire.items, { signal });
   }

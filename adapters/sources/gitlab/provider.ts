@@ -33,14 +33,17 @@ export const gitlabProvider = defineProvider<GitlabScope>({
 
 class GitlabSource implements Source {
   readonly #scope: GitlabScope;
+  readonly #hasCredential: boolean;
   readonly #api: ProjectApi;
   readonly #readers: ReadonlyMap<GitlabKind, KindReader>;
 
   constructor(given: GitlabScope, access: SourceAccess) {
     // Notes are shown to signed-in users only, also those of public projects.
-    const scope = { ...given, notes: given.notes && access.credential !== null };
+    const hasCredential = access.credential !== null;
+    const scope = { ...given, notes: given.notes && hasCredential };
     const api = new ProjectApi(scope, access);
     this.#scope = scope;
+    this.#hasCredential = hasCredential;
     this.#api = api;
     this.#readers = new Map(
       scope.kinds.map((kind) => [
@@ -51,6 +54,9 @@ class GitlabSource implements Source {
   }
 
   async check(signal: AbortSignal): Promise<void> {
+    if (this.#hasCredential) {
+      await this.#api.checkSignedIn(signal);
+    }
     await this.#api.checkProject(signal);
     for (const [kind, reader] of this.#readers) {
       await reader.check(signal).catch((error: unknown) => {

@@ -47,6 +47,7 @@ export const wikiPage = wikiEntry.extend({ content: z.string().nullish() });
 export type WikiPage = z.output<typeof wikiPage>;
 
 export const project = z.object({ id: z.int() });
+export const user = z.object({ id: z.int() });
 
 const pagingFields = ['page', 'pagination', 'cursor', 'id_after'];
 

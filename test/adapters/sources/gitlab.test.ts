@@ -41,6 +41,8 @@ describe('GitLab', () => {
   afterEach(() => server?.close());
   const open = (scope: object = {}, credential: GitlabServer['credential'] = server.credential) =>
     openSource(gitlabProvider, { ...server, credential, scopeConfig: { ...server.scopeConfig, ...scope } });
+  const inHeader = (name: string, value: string) =>
+    ({ origin: server.origin, value: { kind: 'header', name, value } }) as const;
   const textOf = async (ref: string, scope: object = {}) => {
     const found = await (await open(scope)).fetch({ ref, ...firstTime }, brief());
     return found.kind === 'content' ? Buffer.from(found.content).toString() : found.kind;
@@ -148,12 +150,23 @@ describe('GitLab', () => {
   it('takes a token as PRIVATE-TOKEN', async () => {
     server = await startGitlab();
     server.add('a', 'text');
-    const value = (token: string) => ({ kind: 'header', name: 'PRIVATE-TOKEN', value: token }) as const;
-    const { origin } = server;
-    const source = await open({}, { origin, value: value('first-token') });
+    const source = await open({}, inHeader('PRIVATE-TOKEN', 'first-token'));
     expect((await listAll(source)).documents).toHaveLength(1);
-    const refused = await open({}, { origin, value: value('other') });
+    const refused = await open({}, inHeader('PRIVATE-TOKEN', 'other'));
     await expect(refused.check(brief())).rejects.toMatchObject({ code: 'auth_failed' });
+  });
+
+  it('refuses a credential in a header that GitLab does not know, also for a public project', async () => {
+    server = await startGitlab();
+    const mistyped = await open({}, inHeader('PRIVATE-TOKENS', 'first-token'));
+    await expect(mistyped.check(brief())).rejects.toMatchObject({ code: 'auth_failed' });
+    await (await open({}, null)).check(brief());
+  });
+
+  it('accepts a token that may not read its own user', async () => {
+    server = await startGitlab();
+    server.isFineGrained = true;
+    await (await open()).check(brief());
   });
 
   it('leaves confidential issues out, also those that become so, unless the scope names them', async () => {

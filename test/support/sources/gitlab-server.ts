@@ -41,6 +41,8 @@ export interface GitlabServer extends FakeSource {
   off: Set<'issues' | 'merge_requests' | 'wikis'>;
   /** Older than 18.3: lists of issues have no keyset paging. */
   hasKeyset: boolean;
+  /** The token may read the project and not its own user. */
+  isFineGrained: boolean;
   /** Responses name the next page with `X-Next-Page` alone. */
   hidesLinks: boolean;
   /** Runs with each request, before it is answered. */
@@ -158,6 +160,12 @@ export async function startGitlab(kind: Kind = 'issues'): Promise<GitlabServer> 
       return bearer === null
         ? said('401 Unauthorized', 401)
         : Response.json({ error: 'invalid_token', error_description: 'Token was revoked.' }, { status: 401 });
+    if (url.pathname === '/api/v4/user') {
+      if (given === null) return said('401 Unauthorized', 401);
+      return server.isFineGrained
+        ? Response.json({ error: 'insufficient_granular_scope' }, { status: 403 })
+        : Response.json({ id: 1, username: 'ada' });
+    }
     const [, project = '', list, id, part] =
       /^\/api\/v4\/projects\/([^/]+)(?:\/(issues|merge_requests|wikis)(?:\/([^/]+)(?:\/(notes))?)?)?$/.exec(
         url.pathname,
@@ -194,6 +202,7 @@ export async function startGitlab(kind: Kind = 'issues'): Promise<GitlabServer> 
     asked: [],
     off: new Set(),
     hasKeyset: true,
+    isFineGrained: false,
     hidesLinks: false,
     before: () => {},
     add: (title, description, more = {}) => {
