@@ -1,19 +1,21 @@
 import { defects } from './mutants/defects.ts';
-import { openWorkshop } from './mutants/workshop.ts';
+import { openWorkshop, type Workshop } from './mutants/workshop.ts';
 
 /** Applies one known defect at a time and runs its test: each must fail. `npm run test:mutants [name…]` */
 const wanted = process.argv.slice(2);
 const chosen = defects.filter(
   ({ name }) => wanted.length === 0 || wanted.some((word) => name.includes(word)),
 );
-const workshop = await openWorkshop();
-process.once('SIGINT', () => void workshop.close().finally(() => process.exit(130)));
+/** A run of one test waits as much as it works. */
+const workshops = await Promise.all([openWorkshop(), openWorkshop()]);
+const close = () => Promise.all(workshops.map((workshop) => workshop.close()));
+process.once('SIGINT', () => void close().finally(() => process.exit(130)));
 
 /** A test that fails without the defect proves nothing. */
 async function isSoundWithout(): Promise<boolean> {
   const tests = [...new Set(chosen.map(({ test }) => test))];
   const since = Date.now();
-  const { passed, failed, output } = await workshop.run(tests);
+  const { passed, failed, output } = await workshops[0].run(tests);
   const green = failed.length === 0 && passed > 0;
   line(['(no defect)', `${tests.length} files, ${passed} tests`, green ? 'green' : 'RED', since]);
   if (!green) {
@@ -24,16 +26,20 @@ async function isSoundWithout(): Promise<boolean> {
 
 async function findSurvivors(): Promise<string[]> {
   const survivors: string[] = [];
-  for (const defect of chosen) {
-    const since = Date.now();
-    const { failed, output } = await workshop.runWith(defect);
-    const caught = failed.some((name) => name.includes(defect.caughtBy));
-    line([defect.name, defect.test.replace('test/', ''), caught ? 'red' : 'GREEN', since]);
-    if (!caught) {
-      survivors.push(defect.name);
-      process.stdout.write(`${failed.join('\n')}\n${output.slice(-2_000)}\n`);
+  const left = chosen.values();
+  const work = async (workshop: Workshop): Promise<void> => {
+    for (const defect of left) {
+      const since = Date.now();
+      const { failed, output } = await workshop.runWith(defect);
+      const caught = failed.some((name) => name.includes(defect.caughtBy));
+      line([defect.name, defect.test.replace('test/', ''), caught ? 'red' : 'GREEN', since]);
+      if (!caught) {
+        survivors.push(defect.name);
+        process.stdout.write(`${failed.join('\n')}\n${output.slice(-2_000)}\n`);
+      }
     }
-  }
+  };
+  await Promise.all(workshops.map(work));
   return survivors;
 }
 
@@ -50,5 +56,5 @@ try {
   process.stdout.write(`\n${verdict} (${((Date.now() - began) / 1000).toFixed(0)} s)\n`);
   process.exitCode = survivors.length === 0 && chosen.length > 0 ? 0 : 1;
 } finally {
-  await workshop.close();
+  await close();
 }
