@@ -54,9 +54,10 @@ afterAll(async () => {
 /** A tool that takes effect at once and answers when released. */
 let effects: number;
 let answers: Promise<unknown>;
-beforeEach(() => {
+beforeEach(async () => {
   effects = 0;
   answers = Promise.resolve();
+  await engine.admin.query('update mcp_tools set repeatable = false');
 });
 const toolServers = calledServer(async () => {
   effects += 1;
