@@ -154,7 +154,7 @@ export const knowledgeDefects: readonly Defect[] = [
       ],
     ],
     test: matches,
-    caughtBy: "finds nothing of another tenant, by another tenant's ids either",
+    caughtBy: 'ranks no passage of another tenant',
   },
   {
     name: 'answers with embeddings of any length',
@@ -239,8 +239,8 @@ export const knowledgeDefects: readonly Defect[] = [
     name: 'a silent vendor of one tenant takes every slot',
     file: 'adapters/embeddings/vendor-shares.ts',
     replace: [['passage: { slots: 8, slotsPerKey: 3', 'passage: { slots: 20, slotsPerKey: 20']],
-    test: 'test/workflows/slow-vendors.test.ts',
-    caughtBy: 'holds a few slots of a queue',
+    test: 'test/adapters/embeddings/vendor-embeddings.test.ts',
+    caughtBy: 'are few for each tenant',
   },
   {
     name: 'searches keep their places while a vendor is silent',

@@ -61,7 +61,7 @@ export const synchronisationDefects: readonly Defect[] = [
       ['any (array(select unnest($4)))', 'any ($4)'],
     ],
     test: unknownTenant,
-    caughtBy: 'without comparing each with each',
+    caughtBy: 'of the passages with a rare word, and no others',
   },
   {
     name: 'documents of connectors that take no turn',

@@ -139,6 +139,21 @@ describe('matchKeywords', () => {
     expect(await match(space.tenantId, collectionId, 'secret valve')).toHaveLength(1);
   });
 
+  it('ranks no passage of another tenant, whose text would be withheld only after that', async () => {
+    const { space, collectionId } = await collect(['the secret valve']);
+    const other = await world.addSpace();
+    const ranked = (tenantId: string) =>
+      world.unitOfWork.inTenant(tenantId, (em) =>
+        em.execute(
+          `select position from app.rank_passages_of_language(
+             'english', array[?]::uuid[], array['secret'], array[null]::float8[], 1, 1, null, null, null, 10)`,
+          [collectionId],
+        ),
+      );
+    expect(await ranked(other.tenantId)).toEqual([]);
+    expect(await ranked(space.tenantId)).toEqual([{ position: 0 }]);
+  });
+
   it('counts the words of a large document that the statistics of PostgreSQL do not know yet', async () => {
     const fresh = await openWorld();
     await fresh.admin.query('alter table chunks set (autovacuum_enabled = false)');

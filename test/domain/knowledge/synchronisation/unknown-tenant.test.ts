@@ -198,19 +198,33 @@ describe('a run of a tenant that the statistics of PostgreSQL do not know', () =
 });
 
 describe('a search of a tenant that the statistics of PostgreSQL do not know', () => {
+  const matched = (em: EntityManager, question: string) =>
+    matchKeywords(em, {
+      tenantId: later.tenantId,
+      collectionIds: [later.collectionId],
+      question,
+      filter: {},
+      reading: null,
+      limit: 20,
+    });
+
   it('ranks the passages with a word without comparing each with each', async () => {
-    const { tenantId, collectionId } = later;
     // In every passage: a comparison of each with each takes a minute, and is cancelled before.
-    const hits = await later.inTenant((em) =>
-      matchKeywords(em, {
-        tenantId,
-        collectionIds: [collectionId],
-        question: 'word',
-        filter: {},
-        reading: null,
-        limit: 20,
-      }),
+    expect(await later.inTenant((em) => matched(em, 'word'))).toHaveLength(20);
+  });
+
+  it('reads the documents of the passages with a rare word, and no others', async () => {
+    const rare = numbers(300, 5);
+    await world.admin.query('update sync_runs set listing = listing + 1 where id = $1', [later.runId]);
+    const refs = rare.map((n) => `d${n}`);
+    const connector = { tenantId: later.tenantId, id: later.connectorId };
+    const known = await later.inTenant((em) => knownDocuments(em, connector, refs));
+    await later.store(rare.map((n) => added(n, known.get(`d${n}`) ?? null, `rarity of ${n}`)));
+    let found = 0;
+    const rows = await later.inTenant((em) =>
+      rowsRead(em, async () => (found = (await matched(em, 'rarity')).length)),
     );
-    expect(hits).toHaveLength(20);
+    expect(found).toBe(5);
+    expect(rows).toBeLessThan(10 * 5);
   });
 });
