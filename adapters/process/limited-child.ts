@@ -21,8 +21,11 @@ const sessionNice = 5;
  */
 export const politeSession = (share: string): string =>
   `n=20; while [ -e ${share} ] && [ $n -gt 0 ] && ! echo ${sessionNice} > ${share}; do n=$((n-1)); sleep 0.1; done`;
-/** Data that is mapped but not resident, such as the stacks of threads and reserves of the heap. */
-const mappedMb = 1_024;
+/**
+ * Data that is mapped but not resident: 1,060 MiB of a process that has begun, reserves of the heap and of modules, and
+ * some that a task maps until the next check of what is resident, whose limit is the first to be exceeded.
+ */
+const mappedMb = 1_280;
 const pageKb = 4;
 
 /**

@@ -1,23 +1,38 @@
 import type { Defect } from './defect.ts';
 
-const documents = 'test/adapters/extraction.test.ts';
+const threads = 'test/adapters/thread-pool.test.ts';
+const processes = 'test/adapters/child-pool.test.ts';
 const hostileDocuments = 'test/adapters/hostile-documents.test.ts';
 
-/** In processing untrusted text: limits of threads, turns of tenants. */
+/** In processing untrusted text: limits of threads and processes, turns of tenants. */
 export const textDefects: readonly Defect[] = [
   {
     name: 'a thread without a limit of time',
     file: 'adapters/process/thread-pool.ts',
     replace: [["stop.abort(new ThreadLimitExceeded('time'))", '{}']],
-    test: documents,
-    caughtBy: 'is given up when it takes too long',
+    test: threads,
+    caughtBy: 'that takes too long is ended',
   },
   {
     name: 'a thread without a limit of memory',
     file: 'adapters/process/thread-pool.ts',
     replace: [['maxOldGenerationSizeMb: heapMb', 'maxOldGenerationSizeMb: heapMb * 100']],
-    test: hostileDocuments,
-    caughtBy: 'needs more memory than it may have',
+    test: threads,
+    caughtBy: 'needs more memory than it may have is ended',
+  },
+  {
+    name: 'a process without a limit of time',
+    file: 'adapters/process/pooled-child.ts',
+    replace: [["setTimeout(() => exceeded('time'),", 'setTimeout(() => {},']],
+    test: processes,
+    caughtBy: 'is silent for too long',
+  },
+  {
+    name: 'a process without a limit of memory',
+    file: 'adapters/process/pooled-child.ts',
+    replace: [['> this.#limits.residentMb', '> Infinity']],
+    test: processes,
+    caughtBy: 'takes too much memory beside its heap',
   },
   {
     name: 'one tenant in all processes',
@@ -30,7 +45,7 @@ export const textDefects: readonly Defect[] = [
     name: 'a task that waits in a process fails with the one before it',
     file: 'adapters/process/pooled-child.ts',
     replace: [['else task.resolve(null);', 'else task.reject(reason);']],
-    test: 'test/adapters/child-pool.test.ts',
+    test: processes,
     caughtBy: 'does the second in another process when the first crashes',
   },
   {

@@ -62,6 +62,13 @@ describe.runIf(process.platform === 'linux')('a pool of processes', () => {
     expect(await behind).toEqual({ pid: expect.any(Number) as number, received: 1 });
   });
 
+  it('kills a process that takes too much memory beside its heap', async () => {
+    await expect(run(poolOf(), { do: 'grow' })).rejects.toMatchObject({
+      name: 'ChildLimitExceeded',
+      limit: 'memory',
+    });
+  });
+
   it('fails a task whose answer is not understood, and no other', async () => {
     const pool = poolOf();
     const broken = new Error('not understood');

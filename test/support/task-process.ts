@@ -6,6 +6,8 @@ type Request =
   | { do: 'answer'; afterMs?: number }
   | { do: 'exit' }
   | { do: 'hang' }
+  /** Takes 8 MiB beside its heap every 20 milliseconds. */
+  | { do: 'grow' }
   | { do: 'kill'; signal: NodeJS.Signals };
 
 endWithParent();
@@ -20,6 +22,8 @@ async function run(request: Request): Promise<void> {
   if (request.do === 'kill') process.kill(process.pid, request.signal);
   if (request.do === 'exit') process.exit(1);
   if (request.do === 'hang') for (;;);
+  if (request.do === 'grow')
+    for (const held: Buffer[] = []; ; await sleep(20)) held.push(Buffer.alloc(8 * 1_048_576, 1));
   if (request.do === 'answer') await sleep(request.afterMs ?? 0);
   process.send?.({ pid: process.pid, received });
 }
