@@ -63,10 +63,23 @@ describe.runIf(process.platform === 'linux')('a pool of processes', () => {
   });
 
   it('kills a process that takes too much memory beside its heap', async () => {
-    await expect(run(poolOf(), { do: 'grow' })).rejects.toMatchObject({
-      name: 'ChildLimitExceeded',
-      limit: 'memory',
-    });
+    let heldMb = 0;
+    const growing = poolOf({ residentMb: 128 }).run(
+      'a',
+      async () => ({
+        request: { do: 'grow' },
+        bytes: new Uint8Array(),
+        receive: (message: { heldMb: number }) => {
+          heldMb = message.heldMb;
+          return null;
+        },
+      }),
+      never,
+    );
+    await expect(growing).rejects.toMatchObject({ name: 'ChildLimitExceeded', limit: 'memory' });
+    expect(heldMb).toBeGreaterThan(8);
+    // What is mapped has a limit of its own, for a process whose caller has no time to look: of some 270 MiB here.
+    expect(heldMb).toBeLessThan(160);
   });
 
   it('fails a task whose answer is not understood, and no other', async () => {

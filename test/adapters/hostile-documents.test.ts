@@ -164,7 +164,7 @@ describe('a process of extraction', () => {
     ].concat(['MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_']);
     expect(names.filter((name) => !usual.includes(name ?? ''))).toEqual([]);
     expect(readFileSync(`/proc/${pid}/limits`, 'utf8')).toMatch(/Max file size +0 +0/);
-    expect(readFileSync(`/proc/${pid}/limits`, 'utf8')).toMatch(/Max data size +1610612736 /);
+    expect(readFileSync(`/proc/${pid}/limits`, 'utf8')).toMatch(/Max data size +1879048192 /);
     expect(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[18]).toBe('15');
   });
 

@@ -6,7 +6,7 @@ type Request =
   | { do: 'answer'; afterMs?: number }
   | { do: 'exit' }
   | { do: 'hang' }
-  /** Takes 8 MiB beside its heap every 20 milliseconds. */
+  /** Takes 8 MiB beside its heap every 20 milliseconds, and sends how many it holds. */
   | { do: 'grow' }
   | { do: 'kill'; signal: NodeJS.Signals };
 
@@ -23,7 +23,10 @@ async function run(request: Request): Promise<void> {
   if (request.do === 'exit') process.exit(1);
   if (request.do === 'hang') for (;;);
   if (request.do === 'grow')
-    for (const held: Buffer[] = []; ; await sleep(20)) held.push(Buffer.alloc(8 * 1_048_576, 1));
+    for (const held: Buffer[] = []; ; await sleep(20)) {
+      held.push(Buffer.alloc(8 * 1_048_576, 1));
+      process.send?.({ heldMb: held.length * 8 });
+    }
   if (request.do === 'answer') await sleep(request.afterMs ?? 0);
   process.send?.({ pid: process.pid, received });
 }
