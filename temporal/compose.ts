@@ -143,6 +143,7 @@ export async function assembleWorker(config: WorkerConfig, logger: Logger): Prom
     pace: paces.turns,
     bulk: paces.documents,
     uploads: paces.uploads,
+    slices: paces.slices,
     extractor: createTextExtractor(),
     sources,
     embedders: createEmbedders({

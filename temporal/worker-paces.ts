@@ -19,6 +19,11 @@ const uploadsPerSecond = 8;
  * would stand still while many documents are read.
  */
 const uploadsPerSecondBesideEmbedding = 16;
+/**
+ * The same of slices of up to 256 passages that get vectors. A text that the space has already a vector of costs no
+ * model, but the database ten milliseconds a slice: a tenant may send documents of such texts alone.
+ */
+const slicesPerSecond = 8;
 /** The same of passages that the builtin model embeds, each some 15 to 40 ms of a processor. */
 const passagesPerSecond = 20;
 /**
@@ -36,6 +41,7 @@ export interface WorkerPaces {
   starts: AdaptiveRate;
   documents: BulkTurns;
   uploads: Turns;
+  slices: Turns;
   passages: BulkTurns;
 }
 
@@ -68,6 +74,7 @@ export function workerPaces(config: WorkerConfig): WorkerPaces {
       giveWay(uploadsPerSecond),
       giveWay(uploadsPerSecondBesideEmbedding, { isContended: () => passages.isUsed() }),
     ),
+    slices: giveWay(slicesPerSecond),
     passages,
   };
 }

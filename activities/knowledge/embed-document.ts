@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
+import type { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { embedDocument as embed, type InTransaction } from '#domain/knowledge/embeddings/embed-document.ts';
 import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
@@ -17,6 +18,8 @@ export interface EmbeddingDependencies {
   embedders?: Embedders;
   /** Omitted: vectors of large spaces are not divided into lists. */
   findLists?: FindLists;
+  /** Slices of passages, also of those whose vectors are known, give way to responses; omitted: to nothing. */
+  slices?: Pick<BulkTurns, 'take'>;
 }
 
 /** An activity ends after this time, so that its progress is in the history and others get its slot. */
@@ -30,7 +33,7 @@ export const embeddingBeatMs = 3_000;
  * model that answers, the document is left to the workflow of its space.
  */
 export async function embedDocument(
-  { unitOfWork, embedders }: EmbeddingDependencies,
+  { unitOfWork, embedders, slices }: EmbeddingDependencies,
   { tenantId, documentId }: IngestDocumentInput,
   signal: AbortSignal,
 ): Promise<EmbedDocumentResult> {
@@ -45,6 +48,7 @@ export async function embedDocument(
   }
   const { document, spaceId } = found;
   const end = Date.now() + sliceMs;
+  const takeTurn = slices && (() => slices.take(tenantId, signal));
   const passages = { tenantId, documentId, generation: document.generation };
   try {
     for (const target of await ensureLive({ inTransaction, embedders, tenantId, spaceId, signal })) {
@@ -54,7 +58,8 @@ export async function embedDocument(
       }
       const embedder = embedders.of(target.model);
       const isOver = () => Date.now() > end;
-      if (!(await embed(inTransaction, { target, embedder, document: passages, signal, isOver }))) {
+      const work = { target, embedder, document: passages, signal, takeTurn, isOver };
+      if (!(await embed(inTransaction, work))) {
         return { state: 'more' };
       }
       const embeddingId = target.generation.id;

@@ -23,6 +23,7 @@ interface Slice {
   tenantId: string;
   spaceId: string;
   signal: AbortSignal;
+  takeTurn: (() => Promise<void>) | undefined;
   isOver: () => boolean;
 }
 
@@ -32,7 +33,7 @@ interface Slice {
  * its active generation put into a graph where the database has the extension for it. All of it may be repeated.
  */
 export async function embedSpace(
-  { unitOfWork, embedders, findLists }: EmbeddingDependencies,
+  { unitOfWork, embedders, findLists, slices }: EmbeddingDependencies,
   { tenantId, spaceId }: EmbedSpaceInput,
   signal: AbortSignal,
 ): Promise<EmbedSpaceResult> {
@@ -47,6 +48,7 @@ export async function embedSpace(
     tenantId,
     spaceId,
     signal,
+    takeTurn: slices && (() => slices.take(tenantId, signal)),
     isOver: () => Date.now() > end,
   };
   let targets: LiveGeneration[];
@@ -123,7 +125,7 @@ async function embedEach(
   through: string | null,
   finish: (document: UnembeddedDocument, fault: EmbeddingFault | null) => Promise<void>,
 ): Promise<boolean> {
-  const { inTransaction, embedders, tenantId, signal, isOver } = slice;
+  const { inTransaction, embedders, tenantId, signal, takeTurn, isOver } = slice;
   const embedder = embedders.of(target.model);
   let last: Promise<UnembeddedDocument | null> = Promise.resolve(null);
   let after = through;
@@ -136,7 +138,7 @@ async function embedEach(
     }));
   const lane = async (): Promise<boolean> => {
     for (let document = await next(); document !== null; document = await next()) {
-      const work = { target, embedder, document: { tenantId, ...document }, signal, isOver };
+      const work = { target, embedder, document: { tenantId, ...document }, signal, takeTurn, isOver };
       const embedded = await embedDocument(inTransaction, work).catch(faultOf);
       if (embedded === false) {
         return false;

@@ -230,6 +230,54 @@ describe('documents without vectors', () => {
   });
 });
 
+describe('slices of passages', () => {
+  it('take turns with their tenant, also of texts whose vectors are known', async () => {
+    const embedders = wordEmbedders();
+    // One slice is as much as the model takes at once, and the next one the rest.
+    const text = Array.from({ length: 100 }, (_, n) => `# Part ${n}\n\nThe beacon ${n} is blue.`).join(
+      '\n\n',
+    );
+    const { space, add } = await spaceWith(embedders, [text]);
+    await add(text, null);
+    const taken: string[] = [];
+    const slices = { take: async (tenantId: string) => void taken.push(tenantId) };
+    const environment = new MockActivityEnvironment();
+    const { embedSpace } = createKnowledgeActivities({
+      unitOfWork: world.unitOfWork,
+      embedders,
+      extractor,
+      slices,
+    });
+    expect(await environment.run(embedSpace, space)).toEqual({ state: 'idle' });
+    expect(taken).toEqual([space.tenantId, space.tenantId]);
+  });
+
+  it('wait for their turn without a vector', async () => {
+    const embedders = wordEmbedders();
+    const { space, add } = await spaceWith(embedders, []);
+    const documentId = await add(fact, null);
+    const turn = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const slices = { take: () => (asked.resolve(), turn.promise) };
+    const environment = new MockActivityEnvironment();
+    const { embedDocument } = createKnowledgeActivities({
+      unitOfWork: world.unitOfWork,
+      embedders,
+      extractor,
+      slices,
+    });
+    const embedding = environment.run(embedDocument, { tenantId: space.tenantId, documentId });
+    await asked.promise;
+    const vectors = async () =>
+      (await world.admin.query('select 1 from chunk_embeddings where document_id = $1', [documentId]))
+        .rowCount;
+    expect(await vectors()).toBe(0);
+    turn.resolve();
+    expect(await embedding).toEqual({ state: 'done' });
+    expect(await vectors()).toBe(1);
+  });
+});
+
 describe('a document that the model cannot embed', () => {
   it('says why, is found by keyword, and does not hold up the others', async () => {
     const { embedders: able } = twoModels();

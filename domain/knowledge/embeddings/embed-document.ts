@@ -23,6 +23,8 @@ export interface DocumentEmbedding {
   embedder: Embedder;
   document: { tenantId: string; documentId: string; generation: number };
   signal: AbortSignal;
+  /** Awaited before each slice of its passages, in no transaction; omitted: nothing else waits for the database. */
+  takeTurn?: (() => Promise<void>) | undefined;
   /** Whether time is up: asked after each batch. */
   isOver: () => boolean;
 }
@@ -42,6 +44,7 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
       : await inTransaction((em) => readLists(em, { ...passages, mean }));
   let limit = embedder.passagesPerCall;
   for (let after = -1; ;) {
+    await work.takeTurn?.();
     const { slice, reused } = await inTransaction(async (em) => {
       const slice = await passagesToEmbed(em, passages, { after, limit });
       return { slice, reused: slice.length > 0 ? await reuseVectors(em, passages, slice) : new Set() };
