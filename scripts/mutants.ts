@@ -39,7 +39,10 @@ async function findSurvivors(): Promise<string[]> {
       }
     }
   };
-  await Promise.all(workshops.map(work));
+  // Their folders are removed when both have ended.
+  const ended = await Promise.allSettled(workshops.map(work));
+  const failed = ended.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
   return survivors;
 }
 

@@ -30,16 +30,15 @@ export async function openWorkshop(): Promise<Workshop> {
   }
   await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'));
   const running = new AbortController();
-  const run = (tests: readonly string[], more: readonly string[] = []) =>
-    runTests(folder, [...tests, ...more], running.signal);
+  const run = (tests: readonly string[]) => runTests(folder, tests, running.signal);
   return {
-    run: (tests) => run(tests),
+    run,
     runWith: async ({ file, replace, test }) => {
       const path = join(folder, file);
       const sound = await readFile(path, 'utf8');
       await writeFile(path, replaceOnce(sound, replace));
       try {
-        return await run([test], [`--testTimeout=${maxTestMs}`]);
+        return await run([test]);
       } finally {
         await writeFile(path, sound);
       }
@@ -51,8 +50,8 @@ export async function openWorkshop(): Promise<Workshop> {
   };
 }
 
-/** A defect may make each test of a file wait; on its own none takes as long without it. */
-const maxTestMs = 60_000;
+/** A defect may make each test of a file wait; without one none takes as long. */
+const maxTestMs = 90_000;
 /** A defect may make its test endless; it then counts as not caught. */
 const maxRunMs = 600_000;
 
@@ -60,11 +59,18 @@ interface Report {
   testResults: { assertionResults: { fullName: string; status: string }[] }[];
 }
 
-async function runTests(folder: string, chosen: readonly string[], signal: AbortSignal): Promise<Verdict> {
+async function runTests(folder: string, tests: readonly string[], signal: AbortSignal): Promise<Verdict> {
   const reportPath = join(folder, 'mutant-report.json');
   await rm(reportPath, { force: true });
   const vitest = join(folder, 'node_modules/vitest/vitest.mjs');
-  const args = [vitest, 'run', ...chosen, '--reporter=json', `--outputFile=${reportPath}`];
+  const args = [
+    vitest,
+    'run',
+    ...tests,
+    `--testTimeout=${maxTestMs}`,
+    '--reporter=json',
+    `--outputFile=${reportPath}`,
+  ];
   const child = spawn(process.execPath, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
