@@ -26,8 +26,8 @@ export class ProjectApi {
 
   /** @throws SourceFailure when GitLab takes no notice of the credential: what is public it shows all the same */
   async checkSignedIn(signal: AbortSignal): Promise<void> {
-    // A token may be recognised and not be permitted to read its own user.
-    await this.#api.seek('/user', wire.user, { signal, absent: [403] });
+    // A token may be recognised and not be permitted to read its own user, and a proxy may not pass this path on.
+    await this.#api.seek('/user', wire.user, { signal, absent: [403, 404] });
   }
 
   async checkItems(kind: ItemKind, signal: AbortSignal): Promise<void> {
