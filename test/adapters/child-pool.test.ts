@@ -77,9 +77,9 @@ describe.runIf(process.platform === 'linux')('a pool of processes', () => {
       never,
     );
     await expect(growing).rejects.toMatchObject({ name: 'ChildLimitExceeded', limit: 'memory' });
-    expect(heldMb).toBeGreaterThan(8);
-    // What is mapped has a limit of its own, for a process whose caller has no time to look: of some 270 MiB here.
-    expect(heldMb).toBeLessThan(160);
+    expect(heldMb).toBeGreaterThan(0);
+    // What is mapped has a limit of its own, for a process whose caller has no time to look: it would hold more than 300 MiB here.
+    expect(heldMb).toBeLessThan(200);
   });
 
   it('fails a task whose answer is not understood, and no other', async () => {
