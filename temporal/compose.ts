@@ -143,7 +143,7 @@ export async function assembleWorker(config: WorkerConfig, logger: Logger): Prom
     pace: paces.turns,
     bulk: paces.documents,
     uploads: paces.uploads,
-    slices: paces.slices,
+    reuse: paces.reuse,
     extractor: createTextExtractor(),
     sources,
     embedders: createEmbedders({

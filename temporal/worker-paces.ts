@@ -20,10 +20,10 @@ const uploadsPerSecond = 8;
  */
 const uploadsPerSecondBesideEmbedding = 16;
 /**
- * The same of slices of up to 256 passages that get vectors. A text that the space has already a vector of costs no
- * model, but the database ten milliseconds a slice: a tenant may send documents of such texts alone.
+ * The same of hundreds of passages whose vectors are known: such a passage costs no model, but the database ten
+ * milliseconds a hundred, and a tenant may send documents of such texts alone.
  */
-const slicesPerSecond = 8;
+const reusePerSecond = 8;
 /** The same of passages that the builtin model embeds, each some 15 to 40 ms of a processor. */
 const passagesPerSecond = 20;
 /**
@@ -41,7 +41,7 @@ export interface WorkerPaces {
   starts: AdaptiveRate;
   documents: BulkTurns;
   uploads: Turns;
-  slices: Turns;
+  reuse: Turns;
   passages: BulkTurns;
 }
 
@@ -74,7 +74,7 @@ export function workerPaces(config: WorkerConfig): WorkerPaces {
       giveWay(uploadsPerSecond),
       giveWay(uploadsPerSecondBesideEmbedding, { isContended: () => passages.isUsed() }),
     ),
-    slices: giveWay(slicesPerSecond),
+    reuse: giveWay(reusePerSecond),
     passages,
   };
 }

@@ -11,6 +11,7 @@ import { ensureLive } from '#domain/knowledge/embeddings/start-generation.ts';
 import type { EmbedDocumentResult, IngestDocumentInput } from '#workflows/ingest-document/messages.ts';
 import { busyPauseMs } from '../busy-pause.ts';
 import { retryLater } from '../failures.ts';
+import { takeTurns } from './take-turns.ts';
 
 export interface EmbeddingDependencies {
   unitOfWork: UnitOfWork;
@@ -18,8 +19,8 @@ export interface EmbeddingDependencies {
   embedders?: Embedders;
   /** Omitted: vectors of large spaces are not divided into lists. */
   findLists?: FindLists;
-  /** Slices of passages, also of those whose vectors are known, give way to responses; omitted: to nothing. */
-  slices?: Pick<BulkTurns, 'take'>;
+  /** Of hundreds of passages whose vectors are known: they give way to responses; omitted: to nothing. */
+  reuse?: Pick<BulkTurns, 'take'>;
 }
 
 /** An activity ends after this time, so that its progress is in the history and others get its slot. */
@@ -33,7 +34,7 @@ export const embeddingBeatMs = 3_000;
  * model that answers, the document is left to the workflow of its space.
  */
 export async function embedDocument(
-  { unitOfWork, embedders, slices }: EmbeddingDependencies,
+  { unitOfWork, embedders, reuse }: EmbeddingDependencies,
   { tenantId, documentId }: IngestDocumentInput,
   signal: AbortSignal,
 ): Promise<EmbedDocumentResult> {
@@ -48,7 +49,7 @@ export async function embedDocument(
   }
   const { document, spaceId } = found;
   const end = Date.now() + sliceMs;
-  const takeTurn = slices && (() => slices.take(tenantId, signal));
+  const onReused = reuse && takeTurns(reuse, tenantId, signal);
   const passages = { tenantId, documentId, generation: document.generation };
   try {
     for (const target of await ensureLive({ inTransaction, embedders, tenantId, spaceId, signal })) {
@@ -58,7 +59,7 @@ export async function embedDocument(
       }
       const embedder = embedders.of(target.model);
       const isOver = () => Date.now() > end;
-      const work = { target, embedder, document: passages, signal, takeTurn, isOver };
+      const work = { target, embedder, document: passages, signal, onReused, isOver };
       if (!(await embed(inTransaction, work))) {
         return { state: 'more' };
       }

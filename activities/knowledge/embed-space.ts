@@ -15,6 +15,7 @@ import type { EmbedSpaceInput, EmbedSpaceResult } from '#workflows/embed-space/m
 import { busyPauseMs } from '../busy-pause.ts';
 import { retryLater } from '../failures.ts';
 import { sliceMs, type EmbeddingDependencies } from './embed-document.ts';
+import { takeTurns } from './take-turns.ts';
 
 interface Slice {
   inTransaction: InTransaction;
@@ -23,7 +24,7 @@ interface Slice {
   tenantId: string;
   spaceId: string;
   signal: AbortSignal;
-  takeTurn: (() => Promise<void>) | undefined;
+  onReused: ((passages: number) => Promise<void>) | undefined;
   isOver: () => boolean;
 }
 
@@ -33,7 +34,7 @@ interface Slice {
  * its active generation put into a graph where the database has the extension for it. All of it may be repeated.
  */
 export async function embedSpace(
-  { unitOfWork, embedders, findLists, slices }: EmbeddingDependencies,
+  { unitOfWork, embedders, findLists, reuse }: EmbeddingDependencies,
   { tenantId, spaceId }: EmbedSpaceInput,
   signal: AbortSignal,
 ): Promise<EmbedSpaceResult> {
@@ -48,7 +49,7 @@ export async function embedSpace(
     tenantId,
     spaceId,
     signal,
-    takeTurn: slices && (() => slices.take(tenantId, signal)),
+    onReused: reuse && takeTurns(reuse, tenantId, signal),
     isOver: () => Date.now() > end,
   };
   let targets: LiveGeneration[];
@@ -125,7 +126,7 @@ async function embedEach(
   through: string | null,
   finish: (document: UnembeddedDocument, fault: EmbeddingFault | null) => Promise<void>,
 ): Promise<boolean> {
-  const { inTransaction, embedders, tenantId, signal, takeTurn, isOver } = slice;
+  const { inTransaction, embedders, tenantId, signal, onReused, isOver } = slice;
   const embedder = embedders.of(target.model);
   let last: Promise<UnembeddedDocument | null> = Promise.resolve(null);
   let after = through;
@@ -138,7 +139,7 @@ async function embedEach(
     }));
   const lane = async (): Promise<boolean> => {
     for (let document = await next(); document !== null; document = await next()) {
-      const work = { target, embedder, document: { tenantId, ...document }, signal, takeTurn, isOver };
+      const work = { target, embedder, document: { tenantId, ...document }, signal, onReused, isOver };
       const embedded = await embedDocument(inTransaction, work).catch(faultOf);
       if (embedded === false) {
         return false;

@@ -236,6 +236,13 @@ export const knowledgeDefects: readonly Defect[] = [
     caughtBy: 'goes on while the present model does not answer',
   },
   {
+    name: 'known vectors taken over without a turn',
+    file: 'domain/knowledge/embeddings/embed-document.ts',
+    replace: [['    await work.onReused?.(reused.size);\n', '']],
+    test: 'test/activities/embed-space.test.ts',
+    caughtBy: 'a turn of their tenant for each hundred of them',
+  },
+  {
     name: 'a silent vendor of one tenant takes every slot',
     file: 'adapters/embeddings/vendor-shares.ts',
     replace: [['passage: { slots: 8, slotsPerKey: 3', 'passage: { slots: 20, slotsPerKey: 20']],

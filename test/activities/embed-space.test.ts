@@ -230,51 +230,48 @@ describe('documents without vectors', () => {
   });
 });
 
-describe('slices of passages', () => {
-  it('take turns with their tenant, also of texts whose vectors are known', async () => {
+describe('passages whose vectors are known', () => {
+  const known = Array.from({ length: 150 }, (_, n) => `# Part ${n}\n\nThe beacon ${n} is blue.`).join('\n\n');
+  const noTurn = { take: () => Promise.reject(new Error('no turn is needed')) };
+  const activities = (embedders: Embedders, reuse: { take(tenantId: string): Promise<void> }) =>
+    createKnowledgeActivities({ unitOfWork: world.unitOfWork, embedders, extractor, reuse });
+
+  it('take a turn of their tenant for each hundred of them, of all documents together', async () => {
     const embedders = wordEmbedders();
-    // One slice is as much as the model takes at once, and the next one the rest.
-    const text = Array.from({ length: 100 }, (_, n) => `# Part ${n}\n\nThe beacon ${n} is blue.`).join(
-      '\n\n',
-    );
-    const { space, add } = await spaceWith(embedders, [text]);
-    await add(text, null);
+    const { space, add } = await spaceWith(embedders, [known]);
+    await add(known, null);
+    await add(known, null);
     const taken: string[] = [];
-    const slices = { take: async (tenantId: string) => void taken.push(tenantId) };
-    const environment = new MockActivityEnvironment();
-    const { embedSpace } = createKnowledgeActivities({
-      unitOfWork: world.unitOfWork,
-      embedders,
-      extractor,
-      slices,
-    });
-    expect(await environment.run(embedSpace, space)).toEqual({ state: 'idle' });
-    expect(taken).toEqual([space.tenantId, space.tenantId]);
+    const { embedSpace } = activities(embedders, { take: async (tenantId) => void taken.push(tenantId) });
+    expect(await new MockActivityEnvironment().run(embedSpace, space)).toEqual({ state: 'idle' });
+    expect(taken).toEqual([space.tenantId, space.tenantId, space.tenantId]);
   });
 
-  it('wait for their turn without a vector', async () => {
+  it('wait for it before more of them get a vector', async () => {
     const embedders = wordEmbedders();
-    const { space, add } = await spaceWith(embedders, []);
-    const documentId = await add(fact, null);
-    const turn = Promise.withResolvers<void>();
-    const asked = Promise.withResolvers<void>();
-    const slices = { take: () => (asked.resolve(), turn.promise) };
-    const environment = new MockActivityEnvironment();
-    const { embedDocument } = createKnowledgeActivities({
-      unitOfWork: world.unitOfWork,
-      embedders,
-      extractor,
-      slices,
-    });
-    const embedding = environment.run(embedDocument, { tenantId: space.tenantId, documentId });
+    const { space, add } = await spaceWith(embedders, [known]);
+    const documentId = await add(known, null);
+    const [asked, turn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { embedDocument } = activities(embedders, { take: () => (asked.resolve(), turn.promise) });
+    const input = { tenantId: space.tenantId, documentId };
+    const embedding = new MockActivityEnvironment().run(embedDocument, input);
     await asked.promise;
     const vectors = async () =>
       (await world.admin.query('select 1 from chunk_embeddings where document_id = $1', [documentId]))
         .rowCount;
-    expect(await vectors()).toBe(0);
+    const before = await vectors();
+    expect(before).toBeGreaterThanOrEqual(100);
     turn.resolve();
     expect(await embedding).toEqual({ state: 'done' });
-    expect(await vectors()).toBe(1);
+    expect(await vectors()).toBe(150);
+  });
+
+  it('are the only ones that do', async () => {
+    const embedders = wordEmbedders();
+    const { space, add } = await spaceWith(embedders, []);
+    await add(known, null);
+    const { embedSpace } = activities(embedders, noTurn);
+    expect(await new MockActivityEnvironment().run(embedSpace, space)).toEqual({ state: 'idle' });
   });
 });
 

@@ -62,13 +62,13 @@ it('reads documents at a lower rate beside responses, whether or not passages ar
   expect(await begunAtOnce(besideBoth)).toBeLessThanOrEqual(begun);
 });
 
-it('gives passages their vectors at a rate beside responses, and at once while nothing else is done', async () => {
+it('takes known vectors over at a rate beside responses, and at once while nothing else is done', async () => {
   const [alone, beside] = [workerPaces(config), workerPaces(config)];
   beside.turns.take('b');
   const begun = { alone: 0, beside: 0 };
   for (let n = 0; n < 200; n += 1) {
-    void alone.slices.take('a', unending).then(() => (begun.alone += 1));
-    void beside.slices.take('a', unending).then(() => (begun.beside += 1));
+    void alone.reuse.take('a', unending).then(() => (begun.alone += 1));
+    void beside.reuse.take('a', unending).then(() => (begun.beside += 1));
   }
   await vi.advanceTimersByTimeAsync(0);
   expect(begun.alone).toBe(200);

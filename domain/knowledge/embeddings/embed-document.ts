@@ -23,8 +23,8 @@ export interface DocumentEmbedding {
   embedder: Embedder;
   document: { tenantId: string; documentId: string; generation: number };
   signal: AbortSignal;
-  /** Awaited before each slice of its passages, in no transaction; omitted: nothing else waits for the database. */
-  takeTurn?: (() => Promise<void>) | undefined;
+  /** Awaited, in no transaction, when so many passages have taken over vectors that were known. */
+  onReused?: ((passages: number) => Promise<void>) | undefined;
   /** Whether time is up: asked after each batch. */
   isOver: () => boolean;
 }
@@ -44,7 +44,6 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
       : await inTransaction((em) => readLists(em, { ...passages, mean }));
   let limit = embedder.passagesPerCall;
   for (let after = -1; ;) {
-    await work.takeTurn?.();
     const { slice, reused } = await inTransaction(async (em) => {
       const slice = await passagesToEmbed(em, passages, { after, limit });
       return { slice, reused: slice.length > 0 ? await reuseVectors(em, passages, slice) : new Set() };
@@ -54,6 +53,7 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
       return true;
     }
     signal.throwIfAborted();
+    await work.onReused?.(reused.size);
     const lacking = slice.filter(({ position }) => !reused.has(position));
     const fresh: Alike[] = [...Map.groupBy(lacking, ({ text }) => text)];
     const batch = fresh.slice(0, embedder.passagesPerCall);
