@@ -187,12 +187,13 @@ test('each child that is killed comes back', { timeout: 60_000 }, async () => {
         ({ ok }) => ok,
         () => false,
       );
-      const replaced = recordedPids(place)[name] !== before;
+      // The first one may end at once, where the one before still holds its port.
+      const now = recordedPids(place)[name];
+      const replaced = now !== undefined && now !== before && isAlive(now);
       return (
         replaced && ui && services.every((answer) => answer !== undefined) && (await databaseAnswers(place))
       );
     }, 10_000);
-    expect(isAlive(recordedPids(place)[name]!), name).toBe(true);
   }
   expect(started.process.exitCode).toBeNull();
 });
