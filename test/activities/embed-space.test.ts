@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -231,8 +232,9 @@ describe('documents without vectors', () => {
 });
 
 describe('passages whose vectors are known', () => {
-  const known = Array.from({ length: 150 }, (_, n) => `# Part ${n}\n\nThe beacon ${n} is blue.`).join('\n\n');
-  const noTurn = { take: () => Promise.reject(new Error('no turn is needed')) };
+  const textOf = (passages: number) =>
+    Array.from({ length: passages }, (_, n) => `# Part ${n}\n\nThe beacon ${n} is blue.`).join('\n\n');
+  const known = textOf(150);
   const activities = (embedders: Embedders, reuse: { take(tenantId: string): Promise<void> }) =>
     createKnowledgeActivities({ unitOfWork: world.unitOfWork, embedders, extractor, reuse });
 
@@ -249,8 +251,8 @@ describe('passages whose vectors are known', () => {
 
   it('wait for it before more of them get a vector', async () => {
     const embedders = wordEmbedders();
-    const { space, add } = await spaceWith(embedders, [known]);
-    const documentId = await add(known, null);
+    const { space, add } = await spaceWith(embedders, [textOf(300)]);
+    const documentId = await add(textOf(300), null);
     const [asked, turn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const { embedDocument } = activities(embedders, { take: () => (asked.resolve(), turn.promise) });
     const input = { tenantId: space.tenantId, documentId };
@@ -261,16 +263,20 @@ describe('passages whose vectors are known', () => {
         .rowCount;
     const before = await vectors();
     expect(before).toBeGreaterThanOrEqual(100);
+    expect(before).toBeLessThan(300);
+    await sleep(300);
+    expect(await vectors()).toBe(before);
     turn.resolve();
     expect(await embedding).toEqual({ state: 'done' });
-    expect(await vectors()).toBe(150);
+    expect(await vectors()).toBe(300);
   });
 
   it('are the only ones that do', async () => {
     const embedders = wordEmbedders();
     const { space, add } = await spaceWith(embedders, []);
     await add(known, null);
-    const { embedSpace } = activities(embedders, noTurn);
+    const take = () => Promise.reject(new Error('No turn is needed.'));
+    const { embedSpace } = activities(embedders, { take });
     expect(await new MockActivityEnvironment().run(embedSpace, space)).toEqual({ state: 'idle' });
   });
 });

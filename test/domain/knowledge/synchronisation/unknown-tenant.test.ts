@@ -121,6 +121,14 @@ async function rowsRead(em: EntityManager, work: () => Promise<unknown>): Promis
   return (await count()) - before;
 }
 
+/** Begins a listing in which the documents are found again. @returns what is known of them, by reference */
+async function knownInNextListing(documents: readonly number[]): Promise<Map<string, KnownDocument>> {
+  await world.admin.query('update sync_runs set listing = listing + 1 where id = $1', [later.runId]);
+  const connector = { tenantId: later.tenantId, id: later.connectorId };
+  const refs = documents.map((n) => `d${n}`);
+  return later.inTenant((em) => knownDocuments(em, connector, refs));
+}
+
 describe('a run of a tenant that the statistics of PostgreSQL do not know', () => {
   it('looks the references of a page up one by one', async () => {
     const refs = numbers(19_995, 10).map((n) => `d${n}`);
@@ -141,14 +149,7 @@ describe('a run of a tenant that the statistics of PostgreSQL do not know', () =
 
   it('replaces documents without reading the others', async () => {
     const changed = numbers(100, 10);
-    const known = await later.inTenant((em) =>
-      knownDocuments(
-        em,
-        { tenantId: later.tenantId, id: later.connectorId },
-        changed.map((n) => `d${n}`),
-      ),
-    );
-    await world.admin.query('update sync_runs set listing = listing + 1 where id = $1', [later.runId]);
+    const known = await knownInNextListing(changed);
     const rows = await later.store(
       changed.map((n) => added(n, known.get(`d${n}`) ?? null, `changed word${n}`)),
     );
@@ -157,14 +158,7 @@ describe('a run of a tenant that the statistics of PostgreSQL do not know', () =
 
   it('marks documents, and renames them, without reading the others', async () => {
     const seen = numbers(200, 10);
-    const known = await later.inTenant((em) =>
-      knownDocuments(
-        em,
-        { tenantId: later.tenantId, id: later.connectorId },
-        seen.map((n) => `d${n}`),
-      ),
-    );
-    await world.admin.query('update sync_runs set listing = listing + 1 where id = $1', [later.runId]);
+    const known = await knownInNextListing(seen);
     const rows = await later.store(
       seen.map((n) => ({
         is: 'unchanged',
@@ -215,10 +209,7 @@ describe('a search of a tenant that the statistics of PostgreSQL do not know', (
 
   it('reads the documents of the passages with a rare word, and no others', async () => {
     const rare = numbers(300, 5);
-    await world.admin.query('update sync_runs set listing = listing + 1 where id = $1', [later.runId]);
-    const refs = rare.map((n) => `d${n}`);
-    const connector = { tenantId: later.tenantId, id: later.connectorId };
-    const known = await later.inTenant((em) => knownDocuments(em, connector, refs));
+    const known = await knownInNextListing(rare);
     await later.store(rare.map((n) => added(n, known.get(`d${n}`) ?? null, `rarity of ${n}`)));
     let found = 0;
     const rows = await later.inTenant((em) =>
