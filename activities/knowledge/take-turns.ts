@@ -1,7 +1,7 @@
 import type { BulkTurns } from '#domain/foundation/kernel/bulk-turns.ts';
 
 /** Passages that take over a known vector for one turn: some ten milliseconds of the database. */
-export const passagesPerTurn = 100;
+const passagesPerTurn = 100;
 
 /** Counts passages, also of several documents, and waits for a turn of the tenant for each hundred of them. */
 export function takeTurns(
@@ -11,7 +11,8 @@ export function takeTurns(
 ): (passages: number) => Promise<void> {
   let counted = 0;
   return async (passages) => {
-    for (counted += passages; counted >= passagesPerTurn;) {
+    counted += passages;
+    while (counted >= passagesPerTurn) {
       counted -= passagesPerTurn;
       await turns.take(tenantId, signal);
     }
