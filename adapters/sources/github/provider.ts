@@ -57,7 +57,10 @@ class GithubSource implements Source {
     const kindPlace = { paging: state.paging, known: sinceIn(state, list.key) };
     const asked = list.reader.page(list.repository, kindPlace, signal);
     const page = await laterPage(state.paging !== null, asked);
-    state.began ||= serviceTime(page.headers);
+    // A list that is known to be the same says nothing of the service's clock.
+    if (page.headers !== undefined) {
+      state.began ||= serviceTime(page.headers);
+    }
     const { paging } = page;
     if (paging === null) {
       state.done.push([list.key, page.again ?? { since: sinceOf(state.began), etag: null }]);

@@ -189,6 +189,26 @@ describe('GitHub', () => {
     await expectChangesWithWrongClock(server, await open({ relist_hours: 24 }));
   });
 
+  it('lists changes by the clock of the service also behind a list that has not changed', async () => {
+    server = await startGithub();
+    const repositories = ['acme/app', 'acme/other'];
+    server.age(server.add('quiet', 'text'), 2 * hourMs);
+    const busy = server.add('busy', 'text', { repository: 'acme/other' });
+    server.age(busy, 2 * hourMs);
+    const model = new SourceModel();
+    const source = await open({ relist_hours: 24, repositories });
+    const hourAgo = () => new Date(Date.now() - hourMs).toUTCString();
+    server.interfere((_request, response) => void response.setHeader('date', hourAgo()));
+    for (let runs = 0; runs < 2; runs += 1) await model.sync(source);
+    await server.put('busy', 'other');
+    server.age(busy, hourMs);
+    expect((await model.sync(source)).documents).toHaveLength(1);
+    expect(server.asked.slice(-2).map(([, status]) => status)).toEqual([304, 200]);
+    await server.put('busy', 'later');
+    server.age(busy, hourMs / 2);
+    expect((await model.sync(source)).documents).toHaveLength(1);
+  });
+
   it('asks with a tag where nothing has changed, which costs nothing of the limit', async () => {
     server = await startGithub();
     server.age(server.add('a', 'text'), hourMs);
