@@ -1,3 +1,4 @@
+import { foldCase } from '#domain/identity/principals/fold-address.ts';
 import type { SourceGroup } from '#domain/knowledge/connectors/source.ts';
 import type { JsonApi } from '../shared/json-api.ts';
 import { groups, members, users } from './wire.ts';
@@ -72,5 +73,5 @@ export class People {
 }
 
 function addressOf(email: string | null | undefined): string | null {
-  return email == null || email === '' || email.length > 320 ? null : email.toLowerCase();
+  return email == null || email === '' || email.length > 320 ? null : foldCase(email);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { foldCase } from '#domain/identity/principals/fold-address.ts';
 import { SourceFailure, type SourceGroup, type SourceReaders } from '#domain/knowledge/connectors/source.ts';
 import { isAbsent } from './file-failure.ts';
 import { openBeneath } from './open-beneath.ts';
@@ -7,7 +8,7 @@ import { readBounded } from './read-bounded.ts';
 export const manifestName = '.readers.json';
 const maxBytes = 1_048_576;
 
-const address = z.string().min(3).max(320).toLowerCase();
+const address = z.string().min(3).max(320).transform(foldCase);
 const group = z.string().min(1).max(200);
 const manifestSchema = z.strictObject({
   groups: z.record(group, z.array(address)).default({}),
@@ -22,7 +23,10 @@ const manifestSchema = z.strictObject({
 
 export interface ReadersManifest {
   groups: readonly SourceGroup[];
-  /** Of the entry for the document itself, else of the nearest folder with one, else nobody. */
+  /**
+   * Of the entry for the document itself, else of the nearest folder with one, else nobody. Different forms of the same
+   * Unicode characters are equal: a file that comes from another system would have its folder's readers.
+   */
   readersOf(path: string): SourceReaders;
 }
 
@@ -51,10 +55,15 @@ export async function readManifest(root: string): Promise<ReadersManifest | null
   if (!parsed.success) {
     throw invalid('does not have the documented form');
   }
-  const documents = new Map(Object.entries(parsed.data.documents));
+  const documents = new Map(
+    Object.entries(parsed.data.documents).map(([path, readers]) => [path.normalize('NFC'), readers]),
+  );
+  if (documents.size < Object.keys(parsed.data.documents).length) {
+    throw invalid('names a document twice, in different forms of the same characters');
+  }
   return {
     groups: Object.entries(parsed.data.groups).map(([id, members]) => ({ id, members })),
-    readersOf: (path) => nearest(documents, path) ?? { addresses: [], groups: [] },
+    readersOf: (path) => nearest(documents, path.normalize('NFC')) ?? { addresses: [], groups: [] },
   };
 }
 

@@ -1,3 +1,4 @@
+import { foldCase } from '#domain/identity/principals/fold-address.ts';
 import type { SourceReaders } from '#domain/knowledge/connectors/source.ts';
 import type { Permission } from './wire.ts';
 
@@ -19,11 +20,11 @@ export function toReaders(
       return 'public';
     }
     if (type === 'user' && emailAddress !== undefined) {
-      addresses.add(emailAddress.toLowerCase());
+      addresses.add(foldCase(emailAddress));
     } else if (type === 'group' && emailAddress !== undefined) {
-      groups.add(emailAddress.toLowerCase());
+      groups.add(foldCase(emailAddress));
     } else if (type === 'domain' && domain !== undefined && (allowFileDiscovery !== false || linkIsPublic)) {
-      domains.add(domain.toLowerCase());
+      domains.add(foldCase(domain));
     }
   }
   return {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { foldCase } from '#domain/identity/principals/fold-address.ts';
 import type { ListedDocument, SourceReaders } from '#domain/knowledge/connectors/source.ts';
 import { columnsDigest, type PostgresScope } from './scope.ts';
 import type { Row } from './statements.ts';
@@ -69,7 +70,7 @@ function parsed(json: string): unknown {
 function readersOf(json: string | null): SourceReaders {
   const value = json === null ? null : parsed(json);
   const list: unknown[] = Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [];
-  const names = list.filter((each) => typeof each === 'string').map((each) => each.trim().toLowerCase());
+  const names = list.filter((each) => typeof each === 'string').map((each) => foldCase(each.trim()));
   return names.includes('*')
     ? 'public'
     : {

@@ -18,7 +18,7 @@ export interface ListedDocument {
   readers?: SourceReaders;
 }
 
-/** Who may read a document at its source: everybody, or these addresses (lower case) and groups. */
+/** Who may read a document at its source: everybody, or these addresses (A to Z in lower case) and groups. */
 export type SourceReaders =
   | 'public'
   | {
@@ -102,7 +102,7 @@ export type Fetched =
 /** What is forbidden is tried again by each listing, everything else when its version is another one. */
 export type SkipCode = 'too_large' | 'unsupported_format' | 'not_a_document' | 'forbidden_by_source';
 
-/** A group of the source and the addresses (lower case) of its members. */
+/** A group of the source and the addresses (A to Z in lower case) of its members. */
 export interface SourceGroup {
   id: string;
   members: readonly string[];

@@ -492,6 +492,18 @@ describe('the manifest of readers', () => {
     expect(await source.groups!(null, signal)).toEqual({ groups: [], next: null });
   });
 
+  it('takes different forms of the same characters for equal, and no other letters for those from A to Z', async () => {
+    const [decomposed, composed] = ['ü'.normalize('NFD'), 'ü'.normalize('NFC')];
+    await server.put(`K${decomposed}che/a.md`, '');
+    await server.put(`K${composed}ndigung.md`, '');
+    const boss = { addresses: ['\u212Aarl@example.org'] };
+    await manifest({
+      documents: { '/': 'public', [`K${composed}che/`]: boss, [`K${decomposed}ndigung.md`]: boss },
+    });
+    const only = { addresses: ['\u212Aarl@example.org'], groups: [] };
+    expect(Object.values(await readersOf(await open()))).toEqual([only, only]);
+  });
+
   it('lists groups in pages', async () => {
     const ids = Array.from({ length: 250 }, (_, at) => `g${String(at).padStart(3, '0')}`);
     await manifest({ groups: Object.fromEntries(ids.map((id) => [id, []])), documents: {} });
@@ -511,6 +523,7 @@ describe('the manifest of readers', () => {
     '[]',
     { documents: { 'a.md': 'everybody' } },
     { documents: { 'a.md': { adresses: [] } } },
+    { documents: { 'ä.md': { addresses: [] }, 'a\u0308.md': 'public' } },
     { groups: { hr: 'ann@example.org' }, documents: {} },
     ' '.repeat(1_048_577),
     Buffer.from([0xff]).toString('latin1'),

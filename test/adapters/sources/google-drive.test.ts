@@ -395,6 +395,7 @@ describe('who may read a file', () => {
         { type: 'user', emailAddress: 'Anna@Example.com' },
         { type: 'user', emailAddress: 'gone@example.com', deleted: true },
         { type: 'user', emailAddress: 'late@example.com', expirationTime: '2025-05-01T00:00:00Z' },
+        { type: 'user', emailAddress: '\u212Aarl@example.com' },
         { type: 'user', emailAddress: 'soon@example.com', expirationTime: '2025-07-01T00:00:00Z' },
         { type: 'user', emailAddress: 'published@example.com', view: 'published' },
         { type: 'group', emailAddress: 'Staff@Example.com' },
@@ -402,7 +403,7 @@ describe('who may read a file', () => {
         { type: 'domain', domain: 'link.example', allowFileDiscovery: false },
       ]),
     ).toEqual({
-      addresses: ['anna@example.com', 'soon@example.com'],
+      addresses: ['anna@example.com', '\u212Aarl@example.com', 'soon@example.com'],
       groups: ['staff@example.com'],
       domains: ['example.com'],
     });

@@ -302,12 +302,12 @@ test('calls at the same time take turns on the connection', async () => {
 
 test('readers are addresses of a column; null is nobody, and a star everybody', async () => {
   await server.sql(`insert into articles (id, readers) values
-    ('a', '{A@example.org,b@example.org,no address}'), ('b', null), ('c', '{*}')`);
+    ('a', '{A@example.org,\u212A@example.org,no address}'), ('b', null), ('c', '{*}')`);
   await server.sql(`alter table articles add reader_text text default 'X@example.org, y@example.org'`);
   const readersOf = async (readers: string | null) =>
     (await listAll(await open({ readers }))).documents.map((document) => document.readers);
   expect(await readersOf('readers')).toEqual([
-    { addresses: ['a@example.org', 'b@example.org'], groups: [] },
+    { addresses: ['a@example.org', '\u212A@example.org'], groups: [] },
     { addresses: [], groups: [] },
     'public',
   ]);
