@@ -26,6 +26,8 @@ afterAll(async () => {
 const get = (id: string, apiKey = engine.world.apiKey, spaceId = engine.world.spaceId) =>
   gateway.send({ method: 'GET', path: `/v1/spaces/${spaceId}/responses/${id}`, apiKey });
 
+const reasonedBy = (turn: number) => ({ kind: 'openai_compatible' as const, model: 'paid', turn, place: 0 });
+
 async function completed(text = 'Twice a day.'): Promise<string> {
   const id = await engine.create({ metadata: { note: 'tides', a: 'é "quoted" \u2028' } });
   const attempt = await engine.attempt(id);
@@ -65,7 +67,7 @@ async function withCalls(end: 'commit' | 'cancel'): Promise<string> {
   last.reason([
     {
       summary: ['Look at the moon.'],
-      providerState: { kind: 'openai_compatible', model: 'paid', turn: 1, place: 0 },
+      providerState: reasonedBy(1),
     },
   ]);
   await last.say('Twice a day.');
@@ -196,6 +198,32 @@ describe('GET of a response that has ended', () => {
         }
       }
     }
+  });
+});
+
+describe('GET of a response that is running', () => {
+  const output = async (id: string): Promise<{ type: string; id: string }[]> =>
+    (await get(id)).body.data.output;
+
+  it('has the reasoning that readers of the stream have, at the place where it stays', async () => {
+    const id = await engine.create();
+    const attempt = await engine.attempt(id);
+    attempt.reason([{ summary: ['Look at the moon.'], providerState: reasonedBy(0) }]);
+    await attempt.say('Twice');
+    const running = await output(id);
+    expect(running).toMatchObject([
+      { type: 'reasoning', summary: [{ text: 'Look at the moon.' }] },
+      { type: 'message', status: 'in_progress', content: [{ text: 'Twice' }] },
+    ]);
+    await attempt.commit();
+    expect((await output(id)).map((item) => item.id)).toEqual(running.map((item) => item.id));
+  });
+
+  it('has no message that another one has superseded', async () => {
+    const id = await engine.create({ onGenerationLoss: 'restart' });
+    await (await engine.attempt(id)).say('Half of it');
+    await (await engine.attempt(id)).say('The whole');
+    expect(await output(id)).toMatchObject([{ type: 'message', content: [{ text: 'The whole' }] }]);
   });
 });
 

@@ -85,17 +85,24 @@ function admitTo(row: ResponseRow, { identity, requestId, spaceId }: ResponseAdd
   return caller;
 }
 
+/** By index: what opens a turn is stored with it, and stands among the events of the open turn too. */
 function outputOf(row: ResponseRow): OutputItem[] {
-  const output = (row.items ?? []).map((item) => ({
-    at: item.output_index,
-    item: JSON.parse(item.wire) as OutputItem,
-  }));
+  const output = new Map<number, OutputItem>();
+  const { closed, open } = foldTurn(row.open_events?.split('\n') ?? []);
+  for (const { outputIndex, item } of closed) {
+    // Reasoning; a message that another one has superseded is no output.
+    if (item.type !== 'message' || item.platform?.superseded_by === undefined) {
+      output.set(outputIndex, item);
+    }
+  }
   for (const call of row.open_calls ?? []) {
-    output.push({ at: call.outputIndex, item: callItem(call, { status: 'in_progress' }) });
+    output.set(call.outputIndex, callItem(call, { status: 'in_progress' }));
   }
-  const open = row.open_events === null ? null : foldTurn(row.open_events.split('\n')).open;
+  for (const item of row.items ?? []) {
+    output.set(item.output_index, JSON.parse(item.wire) as OutputItem);
+  }
   if (open !== null) {
-    output.push({ at: open.outputIndex, item: toItem(open, 'in_progress') });
+    output.set(open.outputIndex, toItem(open, 'in_progress'));
   }
-  return output.sort((a, b) => a.at - b.at).map(({ item }) => item);
+  return [...output].sort(([a], [b]) => a - b).map(([, item]) => item);
 }
