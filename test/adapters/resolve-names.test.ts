@@ -42,7 +42,7 @@ it('a name leads to its addresses of both kinds, or to those that it has', async
   expect(await resolved('four.example')).toEqual(['93.184.215.14']);
 });
 
-it('a name that is never answered blocks no thread, and is given up', async () => {
+it('a name that is never answered blocks no thread, and is given up', { timeout: 40_000 }, async () => {
   const silent = Array.from({ length: 20 }, (_, n) => resolved(`silent-${n}.example`));
   expect(getActiveResourcesInfo()).not.toContain('GetAddrInfoReqWrap');
   const failures = await Promise.allSettled(silent);
