@@ -100,7 +100,7 @@ function decide(secrets: Secrets, state: TurnState, iteration: number): Decision
   if (response.status === 'queued') {
     response.begin(state.now);
   }
-  if (state.turn === null && iteration > 0 && waitsForCaller(state.own)) {
+  if (needsNoTurn(state, iteration)) {
     return { kind: 'end', change, ending: { status: 'completed' } };
   }
   const opened = state.turn ?? openTurn({ change, secrets }, state, iteration);
@@ -114,7 +114,7 @@ function decide(secrets: Secrets, state: TurnState, iteration: number): Decision
 }
 
 /** The ending that prevents another attempt, if any. */
-function requiredEnding(state: HeadState, iteration: number): Ending | null {
+function requiredEnding(state: TurnState, iteration: number): Ending | null {
   const { response, now } = state;
   if (response.status === 'queued' && now.getTime() - response.queuedSince.getTime() > queueLimitMs) {
     return { status: 'failed', failure: failureReason('engine_unavailable') };
@@ -122,10 +122,16 @@ function requiredEnding(state: HeadState, iteration: number): Ending | null {
   if (response.deadlineAt != null && now >= response.deadlineAt) {
     return { status: 'incomplete', reason: 'deadline_exceeded' };
   }
-  if (iteration - firstModelTurn(response.request) >= response.governance.limits.max_iterations) {
+  const turns = iteration - firstModelTurn(response.request);
+  if (turns >= response.governance.limits.max_iterations && !needsNoTurn(state, iteration)) {
     return { status: 'incomplete', reason: 'max_iterations' };
   }
   return revokedEnding(state);
+}
+
+/** The calls of the turn before are done, and the next step is the caller's. */
+function needsNoTurn({ turn, own }: TurnState, iteration: number): boolean {
+  return turn === null && iteration > 0 && waitsForCaller(own);
 }
 
 /** A deletion of the tenant or the space cancels responses: the turn may see it before the deletion comes to it. */

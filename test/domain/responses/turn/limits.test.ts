@@ -1,6 +1,8 @@
 import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
+import { claimCall } from '#domain/responses/calls/claim-call.ts';
+import { commitCall } from '#domain/responses/calls/commit-call.ts';
 import { cancelResponse } from '#domain/responses/end/cancel-response.ts';
 import { failTurn } from '#domain/responses/turn/fail-turn.ts';
 import type { CreateResponseInput } from '#domain/responses/record/create-input.ts';
@@ -97,6 +99,30 @@ describe('limits', () => {
     const id = await afterFirstTurn({ maxIterations: 1 });
     expect((await engine.claim(id, 1)).kind).toBe('settled');
     expect(await endingOf(id)).toBe('incomplete: max_iterations');
+  });
+
+  it('complete a response after max_iterations turns whose next step is its caller’s', async () => {
+    const id = await engine.create({
+      maxIterations: 1,
+      tools: [
+        { type: 'function', name: 'ask_user', description: 'Asks.', parameters: { type: 'object' } },
+        { type: 'knowledge_search', collectionIds: null, maxNumResults: null, alpha: null },
+      ],
+    });
+    const attempt = await engine.attempt(id);
+    await attempt.commit({
+      calls: [search('tides'), { name: 'ask_user', arguments: '{}' }],
+      reason: 'tool_calls',
+    });
+    const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
+    await claimCall(engine.database, key);
+    await commitCall(engine.database, key, {
+      outcome: 'succeeded',
+      result: '{"results":[]}',
+      end: { status: 'completed', output: '', results: [] },
+    });
+    expect((await engine.claim(id, 1)).kind).toBe('settled');
+    expect(await endingOf(id)).toBe('completed: undefined');
   });
 
   it('end a response whose turn asks for more than max_tool_calls, and run none of them', async () => {
