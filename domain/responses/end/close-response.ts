@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { failureReason } from '#domain/responses/record/failure-reasons.ts';
 import { finishResponse } from './finish-response.ts';
+import type { Response } from '#domain/responses/record/response.entity.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
 import { queueLimitMs, type FailureCode } from '#domain/responses/record/response-status.ts';
 
@@ -10,7 +11,10 @@ export type CloseReason =
   | { kind: 'cancelled' }
   | { kind: 'failed'; code: Extract<FailureCode, 'internal_error' | 'engine_unavailable' | 'model_timeout'> };
 
-/** @returns milliseconds until the deadline if called too early, else null: the response has ended */
+/** How soon the workflow of a response asks again at the earliest, while the response waits for its first turn. */
+const minQueuedLookMs = 10_000;
+
+/** @returns milliseconds until the next look if called too early, else null: the response has ended */
 export async function closeResponse(
   em: EntityManager,
   responseId: string,
@@ -23,10 +27,10 @@ export async function closeResponse(
   const { response, now } = head;
   switch (reason.kind) {
     case 'deadline': {
-      const leftMs =
-        (response.deadlineAt?.getTime() ?? response.queuedSince.getTime() + queueLimitMs) - now.getTime();
+      const ends = response.deadlineAt?.getTime() ?? response.queuedSince.getTime() + queueLimitMs;
+      const leftMs = ends - now.getTime();
       if (leftMs > 0) {
-        return leftMs;
+        return response.deadlineAt == null ? Math.min(leftMs, queuedLookMs(response)) : leftMs;
       }
       await finishResponse(
         em,
@@ -45,4 +49,9 @@ export async function closeResponse(
       await finishResponse(em, response, now, { status: 'failed', failure: failureReason(reason.code) });
       return null;
   }
+}
+
+/** The deadline runs from the first turn, which may begin at any moment: no look comes later than that deadline. */
+function queuedLookMs({ governance }: Response): number {
+  return Math.max(minQueuedLookMs, governance.limits.timeout_seconds * 1_000);
 }

@@ -240,6 +240,11 @@ describe('the closing activity', () => {
     expect((await engine.record(id)).status).toBe('in_progress');
   });
 
+  it('returns no more than the time limit of a response that waits for its first turn', async () => {
+    expect(await close(await engine.create({ timeoutSeconds: 60 }), { kind: 'deadline' })).toBe(60_000);
+    expect(await close(await engine.create({ timeoutSeconds: 1 }), { kind: 'deadline' })).toBe(10_000);
+  });
+
   it('ends a response past its deadline as incomplete', async () => {
     const id = await engine.create();
     await (await engine.attempt(id)).say('Not finis');
