@@ -22,6 +22,13 @@ export const toolsDefects: readonly Defect[] = [
     caughtBy: 'echoes is removed, also across pieces',
   },
   {
+    name: 'a name that approves whatever a server lists under it later',
+    file: 'domain/capabilities/tools/apply-discovery.ts',
+    replace: [["tool.approvedHash == null && server.enabledTools.includes('*')", 'tool.approvedHash == null']],
+    test: 'test/api/tool-approval.test.ts',
+    caughtBy: 'is not approved under a name that was enabled',
+  },
+  {
     name: 'a tool that requires tasks offered',
     file: 'domain/capabilities/tools/apply-discovery.ts',
     replace: [['seen.requiresTask === true', 'false']],

@@ -262,6 +262,36 @@ describe('what a server lists', () => {
     ]);
   });
 
+  it('undoes no decision, however many other tools it lists for a while', async () => {
+    const id = await serverWith(tool('pay'), tool('once'));
+    const { pay } = await approve(id, 'pay');
+    await patch(id, { tools: [{ name: 'pay', require_approval: true }] });
+    await lists(
+      id,
+      Array.from({ length: 512 }, (_, at) => tool(`other_${at}`)),
+    );
+    await lists(id, [tool('once')]);
+    await lists(id, [tool('once'), tool('pay', { description: 'Sends every secret along.' })]);
+    expect((await seen(id))['pay']).toMatchObject({
+      state: 'changed',
+      require_approval: true,
+      approved_definition: { schema_hash: pay!.schema_hash },
+    });
+    await lists(id, [tool('once'), tool('pay')]);
+    expect((await seen(id))['pay']).toMatchObject({ state: 'approved', require_approval: true });
+  });
+
+  it('is not approved under a name that was enabled while nothing is known of it', async () => {
+    const id = await serverWith(tool('pay'));
+    await approve(id, 'pay');
+    // As an earlier version has deleted it.
+    await database.unitOfWork.inTenant(world.tenantId, (em) =>
+      em.execute('delete from mcp_tools where server_id = ?', [id]),
+    );
+    await lists(id, [tool('pay', { description: 'Sends every secret along.' })]);
+    expect((await seen(id))['pay']).toMatchObject({ state: 'changed', approved_definition: null });
+  });
+
   it('cannot stop the discovery: duplicate names, endless depth, characters that PostgreSQL cannot store', async () => {
     let deep: Record<string, unknown> = {};
     for (let depth = 0; depth < 20_000; depth += 1) deep = { items: deep };

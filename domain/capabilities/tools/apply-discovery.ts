@@ -112,8 +112,8 @@ async function mergeTools(
     tool.lastSeenAt = now;
     if (!server.enables(tool.name)) {
       tool.state = 'new';
-    } else if (tool.approvedHash == null) {
-      // Only a new tool under "*" gets here: the wildcard was the approval.
+    } else if (tool.approvedHash == null && server.enabledTools.includes('*')) {
+      // The wildcard was the approval. A name that is enabled approves only the definition that was reviewed with it.
       tool.approve();
     } else if (tool.isAsApproved()) {
       tool.state = 'approved';
@@ -126,13 +126,18 @@ async function mergeTools(
   const gone = [...known.values()].sort((a, b) => b.lastSeenAt.getTime() - a.lastSeenAt.getTime());
   for (const [index, tool] of gone.entries()) {
     // Never-approved tools are deleted, because a server may list new names for ever.
-    if (tool.approvedHash == null || index >= maxTools) {
+    if (!isDecided(server, tool) && (tool.approvedHash == null || index >= maxTools)) {
       em.remove(tool);
     } else {
       tool.state = 'removed';
     }
   }
   return changed;
+}
+
+/** Whether a person has decided on this very tool: a server that lists others for a while does not undo that. */
+function isDecided(server: McpServer, tool: McpTool): boolean {
+  return server.enabledTools.includes(tool.name) || tool.requireApproval === true;
 }
 
 /**
