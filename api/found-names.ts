@@ -14,8 +14,12 @@ import type { GatewayDependencies } from './compose.ts';
 import type { SpaceOfCall } from './plugins/unit-of-work.ts';
 import { whileConnected } from './while-connected.ts';
 
-/** Max rounds of each kind: names in the input first, then in texts that the database adds. */
-const maxRounds = 2;
+/**
+ * A bound for use cases that never come to an end, well above the rounds that any needs. Each round brings a result
+ * that was lacking: a response has three places with long texts (its input, definitions of tools, approved calls) and
+ * two with names. Others may change a text between two rounds, which then needs another one.
+ */
+const maxRounds = 12;
 
 /** For the names in all texts of a request, all rounds included. */
 const defaultNamesWithinMs = 30_000;
@@ -30,7 +34,7 @@ interface NameDependencies extends Pick<GatewayDependencies, 'names' | 'longText
  * Runs a use case that may need a recogniser service, or long texts redacted in a thread. That work is done between two
  * transactions, and the use case then restarts with its result. If neither is needed the use case runs once.
  * @throws `engine_unavailable` when the service does not answer in time, `overloaded` when the tenant has no place for a
- *   search or no thread is free in time, `request_timeout` when the client leaves meanwhile
+ *   search, no thread is free in time, or there is always another text, `request_timeout` when the client leaves meanwhile
  */
 export function withFoundNames<T>(
   deps: NameDependencies,
@@ -48,23 +52,25 @@ async function inRounds<T>(
   work: (ctx: Context, names: FoundNames | null) => Promise<T>,
 ): Promise<T> {
   let names: FoundNames | null = null;
-  const rounds = { asked: 0, redacted: 0 };
-  for (;;) {
+  for (let round = 0; round <= maxRounds; round += 1) {
     const known: FoundNames | null = names;
     try {
       return await request.inContext(space, (ctx) => work(ctx, known));
     } catch (error) {
-      if (error instanceof NamesNeeded && rounds.asked < maxRounds) {
-        rounds.asked += 1;
+      if (error instanceof NamesNeeded) {
         names = await find.names(error, known);
-      } else if (error instanceof RedactionNeeded && rounds.redacted < maxRounds) {
-        rounds.redacted += 1;
+      } else if (error instanceof RedactionNeeded) {
         names = await find.inLongTexts(error, known);
       } else {
         throw error;
       }
     }
   }
+  throw new DomainError(
+    'overloaded',
+    'The texts of this request change while they are screened; try again.',
+    { retryAfter: 1 },
+  );
 }
 
 interface Beforehand {

@@ -45,11 +45,15 @@ it('texts found one after the other are each sent to the recogniser once', async
   expect(asked).toEqual([['input'], ['approved']]);
 });
 
-it('a use case that always finds another text is not repeated without end', async () => {
+it('a use case that always finds another text is not repeated without end, and may be tried again', async () => {
   const asked: string[][] = [];
-  const endless = needing('a', 'b', 'c', 'd');
-  await expect(withFoundNames(deps(asked), request, 'space', endless)).rejects.toBeInstanceOf(NamesNeeded);
-  expect(asked).toHaveLength(2);
+  const endless = (_ctx: Context, names: FoundNames | null) =>
+    Promise.reject(new NamesNeeded(settings, [`text ${names?.size ?? 0}`]));
+  await expect(withFoundNames(deps(asked), request, 'space', endless)).rejects.toMatchObject({
+    code: 'overloaded',
+    detail: { retryAfter: 1 },
+  });
+  expect(asked.length).toBeLessThan(20);
 });
 
 /** A recogniser that answers each text late. */
