@@ -1,3 +1,4 @@
+import { mapTextFile } from '#domain/foundation/kernel/text-file.ts';
 import { mayHoldTokens, stringTokenPattern, tokenPattern } from './pii-tokens.ts';
 import { mapStrings, type PiiEntry } from './redact.ts';
 
@@ -37,19 +38,16 @@ function restoreWritten(text: string, mapping: Values): string {
   return restoreStrings(text, mapping, ({ value, written }) => written ?? value);
 }
 
-/** Messages hold text files as data URLs. */
-const textFile = /^(data:text\/[a-z0-9.+-]+;base64,)(.*)$/s;
-
 /**
  * A record, item or event as an authorised reader sees it. Positions of citations are adjusted to the restored text.
  */
 export function restoreValue<T>(value: T, mapping: Values): T {
   const placed = mayHoldTokens(JSON.stringify(value)) ? placeCitations(value, mapping) : value;
   return mapStrings(placed, (text, key) => {
-    const file = key === 'file_data' ? textFile.exec(text) : null;
+    // Messages hold text files as data URLs.
+    const file = key === 'file_data' ? mapTextFile(text, (content) => restoreText(content, mapping)) : null;
     if (file !== null) {
-      const content = Buffer.from(file[2] ?? '', 'base64').toString('utf8');
-      return `${file[1]}${Buffer.from(restoreText(content, mapping)).toString('base64')}`;
+      return file;
     }
     if (key === 'output') {
       return restoreWritten(text, mapping);

@@ -1,5 +1,6 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { unsupported } from '#domain/foundation/kernel/errors.ts';
+import { mapTextFile } from '#domain/foundation/kernel/text-file.ts';
 import type { CreateResponseInput, InputItem, RequestedTool } from '#domain/responses/record/create-input.ts';
 import type { InputContent } from '#domain/responses/record/output-items.ts';
 import type { Space } from '#domain/workspace/spaces/space.entity.ts';
@@ -124,23 +125,16 @@ function screenItem(item: InputItem, redactor: Redactor): InputItem {
   }
 }
 
-const textFile = /^(data:text\/[a-z0-9.+-]+;base64,)(.*)$/s;
-
 function screenPart(part: InputContent, redactor: Redactor): InputContent {
   if ('text' in part) {
     return { ...part, text: redactor.text(part.text) };
   }
-  const file = part.type === 'input_file' ? textFile.exec(part.file_data) : null;
-  if (part.type !== 'input_file' || file === null) {
+  const data = part.type === 'input_file' ? mapTextFile(part.file_data, (text) => redactor.text(text)) : null;
+  if (part.type !== 'input_file' || data === null) {
     throw unsupported(
       'input',
       'This space screens personal data: only texts can be sent, no images or PDF files.',
     );
   }
-  const content = redactor.text(Buffer.from(file[2] ?? '', 'base64').toString('utf8'));
-  return {
-    ...part,
-    filename: redactor.text(part.filename),
-    file_data: `${file[1]}${Buffer.from(content).toString('base64')}`,
-  };
+  return { ...part, filename: redactor.text(part.filename), file_data: data };
 }

@@ -1,5 +1,6 @@
 import type { PromptFile, PromptPart } from '#domain/capabilities/models/model-gateway.ts';
 import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
+import { decodeTextFile } from '#domain/foundation/kernel/text-file.ts';
 import type { InputContent } from '#domain/responses/record/output-items.ts';
 
 const dataUrl = /^data:([a-z]+\/[a-z0-9.+-]+);base64,/i;
@@ -15,7 +16,7 @@ export function toPromptPart(part: InputContent): PromptPart {
     case 'input_file': {
       const file = fileOf(part.file_data);
       return file.mediaType.startsWith('text/')
-        ? { type: 'text', text: `${part.filename}:\n${Buffer.from(file.data, 'base64').toString('utf8')}` }
+        ? { type: 'text', text: `${part.filename}:\n${decodeTextFile(Buffer.from(file.data, 'base64'))}` }
         : { ...file, filename: part.filename, detail: null };
     }
   }

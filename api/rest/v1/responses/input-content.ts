@@ -3,6 +3,7 @@ import type { contentPart } from '#api/contract/responses.ts';
 import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
 import type { InputContent } from '#domain/responses/record/output-items.ts';
 import { own } from '#domain/foundation/kernel/own.ts';
+import { isTextFile } from '#domain/foundation/kernel/text-file.ts';
 
 type ContentPart = z.infer<typeof contentPart>;
 
@@ -30,7 +31,7 @@ const types: Record<string, string> = {
 
 /**
  * Converts one part of a message; files are data URLs. @throws `remote_url_not_allowed`; `invalid_request` for a file
- * that is not base64, has an unknown type, does not match its type, or is too large
+ * that is not base64, has an unknown type, does not match its type, is text in another encoding, or is too large
  */
 export function toInputContent(part: ContentPart): InputContent {
   switch (part.type) {
@@ -101,6 +102,9 @@ function readDataUrl(text: string): { url: string; mediaType: string } {
   }
   if (beginning !== undefined && !beginning.test(bytes.toString('latin1', 0, 1_024))) {
     throw invalid('input', 'A file is not what its media type says.');
+  }
+  if (beginning === undefined && !isTextFile(bytes)) {
+    throw invalid('input', 'A text file must be UTF-8, or UTF-16 with a byte order mark.');
   }
   return { url: `data:${mediaType};base64,${bytes.toString('base64')}`, mediaType };
 }
