@@ -97,6 +97,14 @@ afterAll(async () => {
   await server?.stop();
 });
 
+/** Every third value of a document has a zero-width space in its middle, as pages break long words. */
+function writtenIn(each: Planted, n: number): string {
+  const { value } = each;
+  const middle = Math.floor(value.length / 2);
+  const parts = [value.slice(0, middle), value.slice(middle)];
+  return sentenceOf(each).replace(value, () => parts.join(n % 3 === 0 ? '\u200b' : ''));
+}
+
 async function addDocuments(): Promise<void> {
   const made = (await tools.call('POST', 'collections', { name: 'Papers' })) as unknown as {
     data: { id: string };
@@ -104,7 +112,7 @@ async function addDocuments(): Promise<void> {
   const at = `collections/${made.data.id}/documents`;
   for (const [i, batch] of documents.entries()) {
     const topic = topics[i]!;
-    const content = batch.map((each) => `About the ${topic}. ${sentenceOf(each)}`).join('\n\n');
+    const content = batch.map((each, n) => `About the ${topic}. ${writtenIn(each, n)}`).join('\n\n');
     await tools.call('POST', at, { filename: `${topic}.txt`, media_type: 'text/plain', content });
   }
   for (;;) {

@@ -1,3 +1,4 @@
+import { withoutHidden } from '#domain/foundation/kernel/hidden-text.ts';
 import type { Passage } from './passage.ts';
 import type { KnowledgeAnswer } from './search-knowledge.ts';
 
@@ -37,6 +38,24 @@ function isRelevant({ coverage, vectorScore, rerankScore }: Passage): boolean {
 export function relevantPassages(answer: KnowledgeAnswer): Passage[] {
   return answer.passages.filter(isRelevant);
 }
+
+/**
+ * A passage as a model and the readers of its searches receive it: hidden characters would hide personal data from the
+ * recognisers, and instructions from people. Offsets stay those of the document.
+ */
+export function visiblePassage(passage: Passage): Passage {
+  const { filename, heading, anchor, text, attributes } = passage;
+  return {
+    ...passage,
+    filename: visible(filename),
+    heading: heading === null ? null : visible(heading),
+    anchor: anchor === null ? null : visible(anchor),
+    text: visible(text),
+    attributes: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, visible(value)])),
+  };
+}
+
+const visible = (text: string): string => withoutHidden(text).text;
 
 export interface RenderedResults {
   passages: Passage[];

@@ -3,6 +3,7 @@ import {
   relevantPassages,
   renderKnowledgeResult,
   toSearchResults,
+  visiblePassage,
   type SearchResult,
 } from './knowledge-result.ts';
 import { maxQuestionLength } from './question.ts';
@@ -52,7 +53,7 @@ export async function runKnowledgeTool(access: QuestionAccess, call: KnowledgeCa
       alpha,
       ...(rerank === undefined ? {} : { rerank }),
     });
-    const passages = relevantPassages(answer);
+    const passages = relevantPassages(answer).map(visiblePassage);
     const text = renderKnowledgeResult({ ...answer, passages, firstLabel: call.firstLabel });
     return { failed: false, text, results: toSearchResults(passages) };
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { PromptMessage } from '#domain/capabilities/models/model-gateway.ts';
+import { withoutHidden } from '#domain/foundation/kernel/hidden-text.ts';
 import type { Redactor } from '#domain/governance/redaction/redact.ts';
 
 /**
@@ -73,7 +74,8 @@ function screenMessage(message: PromptMessage, redactor: Redactor): PromptMessag
       };
     case 'tool': {
       const { files: _files, ...textual } = message;
-      return { ...textual, result: redactor.maybeJson(message.result) };
+      // A result that was stored with hidden characters; they would hide personal data from the recognisers.
+      return { ...textual, result: redactor.maybeJson(withoutHidden(message.result).text) };
     }
   }
 }
