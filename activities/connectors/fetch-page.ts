@@ -1,13 +1,13 @@
 import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
-import type { ListedDocument, SourcePage } from '#domain/knowledge/connectors/source.ts';
+import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments, type KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
 import type { Outcome } from '#domain/knowledge/synchronisation/outcome.ts';
 import type { PageEnd } from '#domain/knowledge/synchronisation/page-end.ts';
 import { storeBatch } from '#domain/knowledge/synchronisation/store-batch.ts';
-import { fetchDocument, type FetchWork } from './fetch-document.ts';
+import { fetchDocument, isFetched, type FetchWork } from './fetch-document.ts';
 import { preparedGroups } from './prepared-groups.ts';
 
 /** Documents that are fetched and extracted at the same time. */
@@ -28,6 +28,7 @@ type FailedOutcome = Extract<Outcome, { is: 'failed' }>;
  * already is not fetched again, unless the page supersedes that with another state of it. Failures in a row are those of
  * the documents when the source answers otherwise. A document that it gave no answer for is tried once more at the end.
  * When the time is over before the page is, what was fetched is stored without the page's end.
+ * @throws SourceFailure, also after a page that ended without some of the documents that it repeats
  * @param end null: what is fetched is no page of the listing
  * @param cutEnd ends the page also then; null: another step goes on with it
  */
@@ -137,12 +138,35 @@ export async function fetchPage(
     };
     const isNew = ({ ref }: ListedDocument) => known.get(ref)?.listing !== run.listing;
     const isWhole = await fetchAll(fresh.filter(isNew), { until: endsAt, take });
+    let asksForPause: SourceFailure | null = null;
     if (isWhole) {
-      // Without an end: the next step would begin with the same ones.
       const repeated = fresh.filter((each) => !isNew(each));
-      await fetchAll(repeated, { until: Infinity, take });
+      const left = new Map(repeated.map((each) => [each.ref, each]));
+      try {
+        await fetchAll(repeated, {
+          // Without an end: the next step would begin with the same ones.
+          until: Infinity,
+          take: (outcome) => {
+            left.delete(outcome.listed.ref);
+            take(outcome);
+          },
+        });
+      } catch (error) {
+        // After the pause the limit may be enough for all of them, where others have used much of it.
+        if (!isPause(error) || (cutEnd === null && fresh.length >= 1.5 * repeated.length)) {
+          throw error;
+        }
+        asksForPause = error;
+        outcomes.push(...(await withoutRequests(work, [...left.values()], { known, error })));
+      }
     }
     outcomes.push(...ownFailures(unsure.splice(0), again));
+    if (asksForPause !== null) {
+      outcomes.push(...again);
+      await storing;
+      await store(end);
+      throw asksForPause;
+    }
     if (again.length > 0) {
       // The last documents of a page also fail when the source has gone away.
       await check();
@@ -187,6 +211,34 @@ function isFresh(
   return (
     end?.supersedes === true && known.state !== 'failed' && (known.isGone || readers !== undefined || isOther)
   );
+}
+
+function isPause(error: unknown): error is SourceFailure {
+  return error instanceof SourceFailure && error.code === 'rate_limited';
+}
+
+/**
+ * Documents of a page that this listing has brought before, when the source answers fewer requests than the page needs.
+ * The page was listed once more since: what has changed in between may be no change for the checkpoint that follows, so
+ * the stored text does not count as read. As failed ones they are fetched by the next run, whatever that lists, and the
+ * page ends; with other steps it would not, since each lists it once more.
+ */
+async function withoutRequests(
+  work: FetchWork,
+  documents: readonly ListedDocument[],
+  { known, error }: { known: ReadonlyMap<string, KnownDocument>; error: SourceFailure },
+): Promise<Outcome[]> {
+  const { code, message } = error;
+  const outcomes: Outcome[] = [];
+  for (const listed of documents) {
+    const stored = known.get(listed.ref) ?? null;
+    outcomes.push(
+      isFetched(work, listed, stored)
+        ? { is: 'failed', listed, known: stored, code, message }
+        : await fetchDocument(work, listed, stored),
+    );
+  }
+  return outcomes;
 }
 
 /** @returns failures that are the documents' own; those that got no answer are put into `again` */

@@ -78,6 +78,20 @@ export const runDefects: readonly Defect[] = [
     caughtBy: 'ends within its page',
   },
   {
+    name: 'a page that needs more requests than are answered, read again and again',
+    file: fetching,
+    replace: [['if (!isPause(error) || (', 'if (fresh.length > 0 || (']],
+    test: `${steps}/slow-sources.test.ts`,
+    caughtBy: 'needs more requests',
+  },
+  {
+    name: 'a page that is given up before the limit was for it alone',
+    file: fetching,
+    replace: [['fresh.length >= 1.5 * repeated.length', 'fresh.length < 0']],
+    test: `${steps}/slow-sources.test.ts`,
+    caughtBy: 'read all of a page for which the limit is enough',
+  },
+  {
     name: 'answers that end with the signal',
     file: 'activities/connectors/ask-whether-gone.ts',
     replace: [['if (signal.aborted) return;', 'signal.throwIfAborted();']],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 import { openMemorySteps } from '#test/support/sources/run-steps.ts';
 
@@ -145,6 +145,75 @@ describe('a step that fetches changes of a slow source', () => {
     expect(states.length).toBeGreaterThan(2);
     expect(states.at(-1)).toBe('listed');
     expect(await space.documents()).toHaveLength(30);
+  });
+});
+
+describe('steps that fetch changes of a source that answers a few requests before each pause', () => {
+  /** Thirty changed documents without versions, and what the steps of a run say when so many are answered in each. */
+  async function limited(limits: readonly number[], { grows = false } = {}) {
+    const opened = await openMemorySteps(world);
+    const { source, fetch } = opened;
+    const refs = Array.from({ length: 30 }, (_, n) => `d${n + 10}`);
+    const page = (documents: SourcePage['documents']): SourcePage => {
+      return { documents, gone: [], next: null, checkpoint: 'later', total: null, scope: 'changes' };
+    };
+    for (const ref of refs) source.put(ref, `${ref} one.`);
+    source.page = () => page(refs.map((ref) => ({ ...source.listed(ref), version: null })));
+    await opened.begin();
+    const states: string[] = [];
+    for (let step = 0; step < 12 && states.at(-1) !== 'listed'; step += 1) {
+      let answers = limits[Math.min(step, limits.length - 1)]!;
+      source.before = (kind) => {
+        if (kind === 'fetch' && (answers -= 1) < 0) {
+          throw new SourceFailure('rate_limited', 'The source asks for a pause.', { retryAfterMs: 1 });
+        }
+      };
+      if (grows) refs.push(`e${step}`);
+      // A change that the page, listed once more, may be the last one to show.
+      for (const ref of refs) source.put(ref, `${ref} of step ${step}.`);
+      states.push(
+        await fetch().then(
+          ({ state }) => state,
+          ({ type }: { type: string }) => type,
+        ),
+      );
+    }
+    source.before = () => {};
+    return { ...opened, page, states };
+  }
+
+  it('come to the end of a page that needs more requests, and the next run reads what they left', async () => {
+    const { source, space, page, states, detect, finish, whole } = await limited([10]);
+    expect(states).toEqual(['more', 'more', 'more', 'more', 'listed']);
+    await detect();
+    expect(await finish('done')).toMatchObject({ status: 'completed_with_errors' });
+    expect(await space.runs()).toMatchObject([{ failed: 20, cursorTo: 'later' }]);
+    expect(await space.documents()).toHaveLength(30);
+    source.page = () => page([]);
+    source.take('fetch');
+    expect(await whole()).toMatchObject({ status: 'completed' });
+    expect(source.take('fetch')).toHaveLength(20);
+    const texts = Object.values(await space.contents());
+    expect(texts).toHaveLength(30);
+    // The page was listed for the last time in step 3.
+    expect(texts.filter((text) => !/of step [34]\.$/.test(text))).toEqual([]);
+  });
+
+  it('come to the end of a page that needs more requests, and is longer each time', async () => {
+    const { space, states } = await limited([10], { grows: true });
+    expect(states.at(-1)).toBe('listed');
+    expect(await space.documents()).toHaveLength(29 + states.length);
+  });
+
+  it('read all of a page for which the limit is enough after a pause', async () => {
+    const { space, states, detect, finish } = await limited([20, 20, 40]);
+    expect(states).toEqual(['more', 'more', 'listed']);
+    await detect();
+    expect(await finish('done')).toMatchObject({ status: 'completed' });
+    expect(await space.runs()).toMatchObject([{ failed: 0 }]);
+    const texts = Object.values(await space.contents());
+    expect(texts).toHaveLength(30);
+    expect(texts.filter((text) => !text.endsWith('of step 2.'))).toEqual([]);
   });
 });
 
