@@ -207,7 +207,9 @@ function isFresh(
   if (known?.listing !== run.listing) {
     return true;
   }
-  const isOther = version === null ? page.scope === 'changes' : version !== known.version;
+  // What was fetched since the beginning of a listing of one moment is new enough: the next run sees later changes.
+  const mayBeOther = page.scope === 'changes' && page.at === undefined;
+  const isOther = version === null ? mayBeOther : version !== known.version;
   return (
     end?.supersedes === true && known.state !== 'failed' && (known.isGone || readers !== undefined || isOther)
   );

@@ -24,6 +24,10 @@ export function placeOf(cursor: string | null): PagePlace {
   return { at, listed, pages };
 }
 
+export function cursorOf({ at, listed, pages }: PagePlace): string {
+  return JSON.stringify([at, listed, pages]);
+}
+
 /**
  * The cursor of the next page. A listing ends as truncated at the limit of its documents, and where the source gives
  * the same cursor again.
@@ -52,5 +56,5 @@ export function nextPlace(
   if (isCut) {
     return { next: null, truncated: true, take };
   }
-  return { next: next === null ? null : JSON.stringify([next, listed, pages]), take };
+  return { next: next === null ? null : cursorOf({ at: next, listed, pages }), take };
 }

@@ -8,7 +8,7 @@ import type {
   SourcePage,
 } from '#domain/knowledge/connectors/source.ts';
 import { defineProvider, type SourceAccess } from '../provider.ts';
-import { nextPlace, placeOf } from '../shared/page-place.ts';
+import { cursorOf, nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { slackConnection } from './connection.ts';
 import { dayDocument, dayVersion, threadDocument, threadVersion } from './documents.ts';
@@ -93,6 +93,8 @@ class SlackSource implements Source {
       checkpoint: isComplete ? toCheckpoint(state, ids) : null,
       total: null,
       scope: state.mode,
+      // What is said or edited after `began` is within the days that the next run reads.
+      ...(state.mode === 'changes' && { at: cursorOf({ ...place, at: JSON.stringify(state) }) }),
       ...end,
     };
   }

@@ -38,9 +38,10 @@ export interface SourcePage {
    */
   goneWithParts?: true;
   /**
-   * Of a first page, where the listing is of one moment: the cursor with which it is listed once more as it is, without
-   * `gone`. A first page that is listed from the beginning again would be of a later moment, and what was stored of the
-   * former alone would stay.
+   * Where the listing is of one moment, so that changes since its beginning are those of the next run: of a first page,
+   * the cursor with which it is listed once more as it is, with or without `gone`. A first page that is listed from the
+   * beginning again would be of a later moment, and what was stored of the former alone would stay. On each page of
+   * changes it also says that a document without a version is fetched once in the listing.
    */
   at?: string;
   /** Where the next page begins; null: this was the last one. Equal cursors in a row end the listing as truncated. */

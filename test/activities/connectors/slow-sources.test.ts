@@ -150,12 +150,23 @@ describe('a step that fetches changes of a slow source', () => {
 
 describe('steps that fetch changes of a source that answers a few requests before each pause', () => {
   /** Thirty changed documents without versions, and what the steps of a run say when so many are answered in each. */
-  async function limited(limits: readonly number[], { grows = false } = {}) {
+  async function limited(
+    limits: readonly number[],
+    { grows = false, at }: { grows?: boolean; at?: string } = {},
+  ) {
     const opened = await openMemorySteps(world);
     const { source, fetch } = opened;
     const refs = Array.from({ length: 30 }, (_, n) => `d${n + 10}`);
     const page = (documents: SourcePage['documents']): SourcePage => {
-      return { documents, gone: [], next: null, checkpoint: 'later', total: null, scope: 'changes' };
+      return {
+        documents,
+        gone: [],
+        next: null,
+        checkpoint: 'later',
+        total: null,
+        scope: 'changes',
+        ...(at !== undefined && { at }),
+      };
     };
     for (const ref of refs) source.put(ref, `${ref} one.`);
     source.page = () => page(refs.map((ref) => ({ ...source.listed(ref), version: null })));
@@ -203,6 +214,16 @@ describe('steps that fetch changes of a source that answers a few requests befor
     const { space, states } = await limited([10], { grows: true });
     expect(states.at(-1)).toBe('listed');
     expect(await space.documents()).toHaveLength(29 + states.length);
+  });
+
+  it('fetch each document of a listing of one moment once', async () => {
+    const { source, space, states, detect, finish } = await limited([10], { at: 'a moment' });
+    expect(states).toEqual(['more', 'more', 'listed']);
+    await detect();
+    expect(await finish('done')).toMatchObject({ status: 'completed' });
+    expect(await space.runs()).toMatchObject([{ failed: 0, added: 30, recordsFetched: 30 }]);
+    expect(await space.documents()).toHaveLength(30);
+    expect(source.take('list')).toHaveLength(3);
   });
 
   it('read all of a page for which the limit is enough after a pause', async () => {

@@ -158,6 +158,20 @@ describe('Slack', () => {
     expect((await listAll(await open({ relist_hours: 24 }), model.checkpoint)).scope).toBe('everything');
   });
 
+  it('lists each page of changes once more as it was, and its checkpoint is of the first time', async () => {
+    server = await startSlack();
+    for (let at = 0; at < 150; at += 1) server.say('hello', { at: today - daySeconds + at });
+    const source = await open({ relist_hours: 24 });
+    const { checkpoint } = await listAll(source);
+    const first = await source.list({ cursor: null, checkpoint }, brief());
+    const last = await source.list({ cursor: first.next, checkpoint }, brief());
+    expect([first.scope, last.next]).toEqual(['changes', null]);
+    for (const page of [first, last]) {
+      expect(await source.list({ cursor: page.at!, checkpoint }, brief())).toEqual(page);
+    }
+    expect((await source.list({ cursor: null, checkpoint: null }, brief())).at).toBeUndefined();
+  });
+
   it.each(['whole', 'began'])(
     'lists everything after a clock that was wrong: %s in the future',
     async (time) => {
