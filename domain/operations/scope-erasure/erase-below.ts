@@ -5,7 +5,7 @@ import type { TenantTable } from '#domain/operations/erasure/read-catalogue.ts';
 import { isReferred, isTimeout } from '#domain/operations/erasure/sql-states.ts';
 import { lookUpRows } from './look-up-rows.ts';
 import type { Branch, ScopePlan } from './plan-scope.ts';
-import { changeKeys, hasKey, listBelow, takeBelow, type Below, type Key } from './scope-rows.ts';
+import { clearKeys, eraseKeys, hasKey, listBelow, takeBelow, type Below, type Key } from './scope-rows.ts';
 
 /** Less than `maxLockMs`, since a batch may take longer than the one before. */
 const aimMs = 40;
@@ -71,7 +71,7 @@ export class Eraser {
     for (let pass = 1; ; pass += 1) {
       await this.eraseBelow(rows);
       try {
-        await this.#change(table, keys, null);
+        await this.#erase(table, keys);
         return;
       } catch (error) {
         if (!isReferred(error) || pass === maxPasses) throw error;
@@ -88,7 +88,7 @@ export class Eraser {
     try {
       await (clears === null
         ? this.eraseRows({ table, keys: page, depth: above.depth + 1 })
-        : this.#change(table, page, clears));
+        : this.#clear(branch, page));
     } catch (error) {
       if (!isReferred(error) || selfReferences.length === 0 || below.leaves) throw error;
       this.#leaves.add(table.name);
@@ -109,14 +109,28 @@ export class Eraser {
     return rows === size;
   }
 
-  /** Erases rows by their keys, or sets columns of them to null. */
-  async #change(table: TenantTable, keys: readonly Key[], clears: readonly string[] | null): Promise<void> {
+  async #erase(table: TenantTable, keys: readonly Key[]): Promise<void> {
+    await this.#change(table, keys, async (em, some) => {
+      const rows = await eraseKeys(em, table, some);
+      await this.#pass.also(em, table.name, rows);
+      return rows;
+    });
+  }
+
+  async #clear(branch: Branch, keys: readonly Key[]): Promise<void> {
+    await this.#change(branch.table, keys, (em, some) => clearKeys(em, branch, some));
+  }
+
+  /** Changes rows by their keys, batch by batch. */
+  async #change(
+    table: TenantTable,
+    keys: readonly Key[],
+    work: (em: EntityManager, some: readonly Key[]) => Promise<number>,
+  ): Promise<void> {
     for (let done = 0; done < keys.length;) {
-      const { size } = await this.#sized(table, keys.length - done, async (em, size) => {
-        const rows = await changeKeys(em, table, keys.slice(done, done + size), clears);
-        if (clears === null) await this.#pass.also(em, table.name, rows);
-        return rows;
-      });
+      const { size } = await this.#sized(table, keys.length - done, (em, size) =>
+        work(em, keys.slice(done, done + size)),
+      );
       done += size;
     }
   }
