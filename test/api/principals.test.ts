@@ -483,6 +483,37 @@ describe('a tenant', () => {
     ]);
   });
 
+  it('that is requested twice at once with one idempotency key is opened once, and both requests name it', async () => {
+    const operator = await addOperator(place.database.unitOfWork);
+    const call = () =>
+      place.gateway.send({
+        method: 'POST',
+        path: '/v1/admin/tenants',
+        apiKey: operator.apiKey,
+        headers: { 'idempotency-key': 'at-once' },
+        body: { slug: 'lantern', name: 'Lantern' },
+      });
+    await place.admin.query('begin');
+    await place.admin.query('lock table tenants in share mode');
+    const both = Promise.all([call(), call()]);
+    await untilBlocked(place.admin, 2);
+    await place.admin.query('commit');
+    const answers = await both;
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201]);
+    const [one, other] = answers.map(({ body }) => body.data.tenant_id);
+    expect(one).toBe(other);
+    const { rows } = await place.admin.query(`select tenant_id as id from tenants where slug = 'lantern'`);
+    expect(rows).toEqual([{ id: one }]);
+    const taken = await place.gateway.send({
+      method: 'POST',
+      path: '/v1/admin/tenants',
+      apiKey: operator.apiKey,
+      headers: { 'idempotency-key': 'later' },
+      body: { slug: 'lantern', name: 'Lantern' },
+    });
+    expect(verdict(taken)).toBe('409 already_exists');
+  });
+
   it('is visible to all others as their own only', async () => {
     const { tenantId } = place.world;
     expect((await own('PATCH', `/admin/tenants/${tenantId}`, { name: 'Ours' })).body.data.name).toBe('Ours');

@@ -1,9 +1,9 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import type { Caller } from '#domain/foundation/access/caller.ts';
 import { createContext } from '#domain/foundation/access/context.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
-import { claimKey, findKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
-import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
@@ -22,30 +22,27 @@ export async function registerTenant(
   authorize(operator, 'tenants.create');
   const { idempotency = null, ...wanted } = input;
   const { secrets, unitOfWork } = deps;
-  if (idempotency !== null) {
-    const known = await unitOfWork.inTenant(operator.tenantId, (em) =>
-      findKey(createContext({ caller: operator, em, secrets }), idempotency),
-    );
-    if (known !== null) {
-      return { tenantId: known };
-    }
-  }
   const id = newId();
   return unitOfWork.inTenant(id, async (em) => {
+    if (idempotency !== null) {
+      // Before the slug, which the first of two requests with one key has taken.
+      await actIn(em, operator.tenantId);
+      const known = await claimKey(createContext({ caller: operator, em, secrets }), idempotency, id);
+      if (known !== id) {
+        return { tenantId: known };
+      }
+      await actIn(em, id);
+    }
     const opened = await openTenant({ em, secrets, origin: operator.origin }, { id, ...wanted });
     await em.flush();
-    // The rest of this transaction writes to the operator's own tenant.
-    await em.execute(`select set_config('app.tenant_id', ?, true)`, [operator.tenantId]);
-    if (idempotency !== null) {
-      const ctx = createContext({ caller: operator, em, secrets });
-      if ((await claimKey(ctx, idempotency, id)) !== id) {
-        throw new DomainError('idempotency_in_progress', 'The first request with this key has just ended.', {
-          retryAfter: 1,
-        });
-      }
-    }
+    await actIn(em, operator.tenantId);
     // This log outlives the tenant, whose slug is a name.
     await recordEvent(em, operator, { type: 'system.tenant_created', resource: { type: 'tenant', id } });
     return opened;
   });
+}
+
+/** The transaction is of two tenants: until the next call it reads and writes rows of this one. */
+async function actIn(em: EntityManager, tenantId: string): Promise<void> {
+  await em.execute(`select set_config('app.tenant_id', ?, true)`, [tenantId]);
 }
