@@ -8,6 +8,13 @@ const providerId = z
   .meta({ description: 'Id or slug of the identity provider.', examples: ['company-login'] });
 
 export const loginParams = z.strictObject({ provider_id: providerId });
+export const callbackParams = z.strictObject({
+  provider_id: providerId.meta({
+    description:
+      'Id of the identity provider. Its slug is refused: providers of several tenants may have it.',
+    examples: ['01900000-0000-7000-8000-000000000001'],
+  }),
+});
 
 const redirectUri = z.string().min(1).max(2_048);
 

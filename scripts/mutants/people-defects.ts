@@ -105,6 +105,18 @@ export const peopleDefects: readonly Defect[] = [
     caughtBy: 'with another nonce',
   },
   {
+    name: 'callback accepted at a slug',
+    file: 'domain/identity/sign-in/finish-callback.ts',
+    replace: [
+      [
+        'provider !== login.provider.id ||',
+        '(provider !== login.provider.id && provider !== login.provider.slug) ||',
+      ],
+    ],
+    test: 'test/api/hostile-sign-in.test.ts',
+    caughtBy: 'with the same id as its slug is sent no code of a sign-in of ours',
+  },
+  {
     name: 'handle usable twice',
     file: 'domain/identity/sign-in/redeem-handle.ts',
     replace: [['set handle_hash = null', 'set handle_hash = handle_hash']],

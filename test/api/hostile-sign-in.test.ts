@@ -203,6 +203,58 @@ describe('a mixed-up issuer', () => {
   });
 });
 
+describe('another tenant’s provider', () => {
+  let strangers: World;
+  beforeAll(async () => {
+    strangers = await createWorld(database.unitOfWork);
+    second.includesIss = false;
+  });
+  afterAll(() => {
+    second.includesIss = true;
+  });
+
+  it.each([
+    ['slug', () => provider.slug],
+    // As an earlier version stored it.
+    ['id as its slug', () => provider.id],
+  ])('with the same %s is sent no code of a sign-in of ours', async (_what, slug) => {
+    const theirs = await registerProvider(database, strangers, second);
+    await admin.query('update identity_providers set slug = $2 where id = $1', [theirs.id, slug()]);
+    const before = await countSessions();
+    const tokens = second.asked['/token'];
+    const ours = await startLogin(gateway, slug(), `?tenant=${world.tenantId}`);
+    const begun = await startLogin(gateway, theirs.id);
+    expect(begun.address).toContain(second.issuer);
+    // Our provider's code, led into their sign-in by a response that names no issuer.
+    const mixed = new URL(server.authorize(ours.address));
+    mixed.searchParams.delete('iss');
+    mixed.searchParams.set('state', begun.state);
+    expect(verdict(await callback(gateway, mixed.href, begun.cookie))).toBe('401 login_transaction_required');
+    expect(second.asked['/token']).toBe(tokens);
+    expect(await countSessions()).toBe(before);
+    await admin.query('delete from login_transactions where provider_id = $1', [theirs.id]);
+    await admin.query('delete from identity_providers where id = $1', [theirs.id]);
+  });
+
+  it('cannot be given an id as its slug, when it is registered or later', async () => {
+    const body = {
+      slug: provider.id,
+      display_name: 'People',
+      issuer: second.issuer,
+      client_id: 'client',
+      redirect_uris: [frontend],
+    };
+    const path = '/v1/admin/identity-providers';
+    const { apiKey } = strangers;
+    const added = await gateway.send({ method: 'POST', path, apiKey, body });
+    expect(verdict(added)).toBe('422 invalid_request');
+    expect(added.body.error).toMatchObject({ param: 'slug' });
+    const { id } = await registerProvider(database, strangers, second);
+    const changed = { method: 'PATCH', path: `${path}/${id}`, apiKey, body: { slug: provider.id } };
+    expect(verdict(await gateway.send(changed))).toMatch(/^422 /);
+  });
+});
+
 describe('a sign-in in another browser', () => {
   const cases: Record<
     string,
@@ -217,7 +269,9 @@ describe('a sign-in in another browser', () => {
     'a callback with the cookie under another name': (mine) =>
       callback(gateway, mine.address, mine.cookie.replace('__Host-', '')),
     'a callback of another provider’s path': (mine) =>
-      callback(gateway, mine.address.replace(provider.slug, abroad.slug), mine.cookie),
+      callback(gateway, mine.address.replace(provider.id, abroad.id), mine.cookie),
+    'a callback at the provider’s slug': (mine) =>
+      callback(gateway, mine.address.replace(provider.id, provider.slug), mine.cookie),
     'a callback without its state': (mine) =>
       callback(gateway, mine.address.replace(/&state=[^&]+/, ''), mine.cookie),
     'a callback with another state': (mine) =>

@@ -63,7 +63,7 @@ describe('a sign-in', () => {
   it('goes from start over the provider and the callback to a session whose token opens the API', async () => {
     const started = await startLogin(gateway, provider.slug);
     const asked = new URL(started.address).searchParams;
-    expect(asked.get('redirect_uri')).toBe(`${publicUrl}/api/v1/auth/oidc/${provider.slug}/callback`);
+    expect(asked.get('redirect_uri')).toBe(`${publicUrl}/api/v1/auth/oidc/${provider.id}/callback`);
     expect([asked.get('code_challenge_method'), asked.get('response_type')]).toEqual(['S256', 'code']);
 
     const back = await callback(gateway, server.authorize(started.address), started.cookie);
@@ -303,7 +303,7 @@ describe('a sign-in', () => {
       const started = await startLogin(gateway, provider.slug, `?tenant=${tenant}`);
       expect(new URL(started.address).searchParams.get('client_id')).toBe(provider.clientId);
       expect(new URL(started.address).searchParams.get('redirect_uri')).toMatch(
-        new RegExp(`/v1/auth/oidc/${provider.slug}/callback$`),
+        new RegExp(`/v1/auth/oidc/${provider.id}/callback$`),
       );
     }
     const started = await startLogin(gateway, provider.slug, `?tenant=${rows[0]!.slug}`);
@@ -348,7 +348,7 @@ describe('a sign-in', () => {
         state: started.state,
         iss: server.issuer,
       });
-      const path = `/v1/auth/oidc/${provider.slug}/callback?${query.toString()}`;
+      const path = `/v1/auth/oidc/${provider.id}/callback?${query.toString()}`;
       const answer = await call(path, { cookie: started.cookie });
       expect(answer.body).toEqual({ redirect_url: `${frontend}?error=${notified}` });
       expect(verdict(await call(path, { cookie: started.cookie }))).toBe('401 login_transaction_required');
@@ -361,7 +361,7 @@ describe('a sign-in', () => {
 
   it('stays open when a request without its state or cookie reports a failure', async () => {
     const started = await startLogin(gateway, provider.slug);
-    const path = `/v1/auth/oidc/${provider.slug}/callback?error=access_denied&state=`;
+    const path = `/v1/auth/oidc/${provider.id}/callback?error=access_denied&state=`;
     expect(verdict(await call(path + started.state, {}))).toBe('401 login_transaction_required');
     expect(verdict(await call(`${path}guessed`, { cookie: started.cookie }))).toBe(
       '401 login_transaction_required',

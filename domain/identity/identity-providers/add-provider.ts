@@ -12,6 +12,7 @@ import { saveClientSecret } from './client-secret.ts';
 import { IdentityProvider } from './identity-provider.entity.ts';
 import {
   displayName,
+  hasIdForm,
   issuerUrl,
   providerSlug,
   redirectUris,
@@ -65,6 +66,9 @@ export async function addProvider(
   const { em, actor } = work;
   if (!providerSlug.test(input.slug)) {
     throw invalid('slug', 'slug must be 1 to 63 lower-case letters, digits and inner hyphens.');
+  }
+  if (hasIdForm(input.slug)) {
+    throw invalid('slug', 'slug must not have the form of an id.');
   }
   const provider = em.create(IdentityProvider, {
     tenantId: actor.tenantId,

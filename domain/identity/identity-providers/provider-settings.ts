@@ -26,6 +26,11 @@ export type Provisioning = (typeof provisionings)[number];
 
 export const providerSlug = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
+/** Whether a text is read as an id where an id or a slug may stand; no slug has this form. */
+export function hasIdForm(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
 /** Stored as written, because ID tokens are compared with it character by character. @throws `url_not_allowed` */
 export function issuerUrl(text: string): string {
   const url = URL.parse(text);

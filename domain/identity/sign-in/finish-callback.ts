@@ -16,6 +16,7 @@ const handleSeconds = 60;
 
 /** Parameters of the provider's redirect, null where absent. */
 export interface Callback {
+  /** The id in the callback's path: where a response names no issuer, nothing else says whose code it is. */
   provider: string;
   /** The callback's full URL, at the address registered with the provider. */
   url: string;
@@ -91,7 +92,7 @@ async function findLogin(parts: SignInParts, callback: Callback): Promise<OpenLo
     login.consumed ||
     login.expired ||
     login.provider.status !== 'active' ||
-    (provider !== login.provider.id && provider !== login.provider.slug) ||
+    provider !== login.provider.id ||
     hashFor(parts.secrets, 'cookie', cookie) !== login.cookieHash
   ) {
     throw transactionRequired();

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
+import { hasIdForm } from '#domain/identity/identity-providers/provider-settings.ts';
 import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { connectionOf, hashFor, sealProof, type SignInParts } from './login-transaction.ts';
 import { requireOpenTenant } from './require-open-tenant.ts';
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const lifetimeMinutes = 10;
 
 export interface StartLogin {
@@ -14,7 +14,10 @@ export interface StartLogin {
   /** Id or slug of the provider's tenant; null where the provider alone identifies it. */
   tenant: string | null;
   frontendRedirectUri: string | null;
-  /** The platform's callback address for this provider, as registered there. */
+  /**
+   * The platform's callback address for the provider with this id, as registered there. Never of a slug: other tenants
+   * may have the same.
+   */
   callbackUri(providerId: string): string;
 }
 
@@ -44,7 +47,7 @@ export async function startLogin(parts: SignInParts, input: StartLogin): Promise
   requireAllowed(provider, redirectUri);
   const [state, nonce, codeVerifier, cookie] = [secret(), secret(), secret(), secret()];
   const redirectUrl = await oidc.authorizationUrl(connection, {
-    redirectUri: input.callbackUri(input.provider),
+    redirectUri: input.callbackUri(provider.id),
     state,
     nonce,
     codeVerifier,
@@ -116,7 +119,7 @@ async function locateProvider(
 }
 
 function idOrSlug(name: string | null): [id: string | null, slug: string | null] {
-  return name !== null && uuid.test(name) ? [name, null] : [null, name];
+  return name !== null && hasIdForm(name) ? [name, null] : [null, name];
 }
 
 function secret(): string {

@@ -93,7 +93,7 @@ export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
           summary: 'Receive the provider’s redirect',
           description:
             'The session_id in the address is a one-time handle for POST /v1/auth/oidc/session, valid for a minute and for the browser that began the sign-in. A browser that accepts text/html is redirected to the address.',
-          params: contract.loginParams,
+          params: contract.callbackParams,
           querystring: contract.callbackQuery,
           security: [],
           response: { 200: contract.finishedCallback, 303: contract.finishedCallback, ...errorResponses },
