@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
-import { perMinute, type Limit } from './sign-in-limits.ts';
+import { perAddress, type Limit } from './sign-in-limits.ts';
 
 /** Limits by address of the popups that connect accounts; one instance for all prefixes of a process. */
 export interface PopupLimits {
@@ -11,7 +11,7 @@ export interface PopupLimits {
 
 export function popupLimits({ MAX_POPUP_REQUESTS }: Pick<GatewayConfig, 'MAX_POPUP_REQUESTS'>): PopupLimits {
   return {
-    start: perMinute(MAX_POPUP_REQUESTS, 'Too many popups were opened from this address.'),
-    callback: perMinute(MAX_POPUP_REQUESTS, 'Too many popups came back to this address.'),
+    start: perAddress(MAX_POPUP_REQUESTS, 'Too many popups were opened from this address.'),
+    callback: perAddress(MAX_POPUP_REQUESTS, 'Too many popups came back to this address.'),
   };
 }

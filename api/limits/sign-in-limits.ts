@@ -1,5 +1,6 @@
 import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { addressKey } from './address-key.ts';
 import { TokenBuckets } from './token-buckets.ts';
 
 /** Throws `rate_limited` above the limit per minute. */
@@ -19,8 +20,8 @@ export function signInLimits(
   config: Pick<GatewayConfig, 'MAX_LOGIN_STARTS' | 'MAX_REFRESHES' | 'MAX_REFRESHES_PER_SESSION'>,
 ): SignInLimits {
   return {
-    start: perMinute(config.MAX_LOGIN_STARTS, 'Too many sign-ins were started from this address.'),
-    refreshFrom: perMinute(config.MAX_REFRESHES, 'Too many sessions were refreshed from this address.'),
+    start: perAddress(config.MAX_LOGIN_STARTS, 'Too many sign-ins were started from this address.'),
+    refreshFrom: perAddress(config.MAX_REFRESHES, 'Too many sessions were refreshed from this address.'),
     refreshOf: perMinute(
       config.MAX_REFRESHES_PER_SESSION,
       'This session was refreshed too often: its access token is good for ten minutes.',
@@ -28,7 +29,13 @@ export function signInLimits(
   };
 }
 
-export function perMinute(limit: number, message: string): Limit {
+/** A limit whose key is a client's address in full. */
+export function perAddress(limit: number, message: string): Limit {
+  const of = perMinute(limit, message);
+  return (address) => of(addressKey(address));
+}
+
+function perMinute(limit: number, message: string): Limit {
   const buckets = new TokenBuckets({ rate: limit / 60, burst: limit });
   return (key) => {
     const { taken, waitMs } = buckets.take(key, 1);

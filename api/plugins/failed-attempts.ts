@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { addressKey } from '#api/limits/address-key.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 const windowSeconds = 60;
@@ -53,5 +54,5 @@ export class FailedAttempts {
 }
 
 function keyOf({ address, keyId }: Attempt): string {
-  return `${address} ${keyId}`;
+  return `${addressKey(address)} ${keyId}`;
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Identity } from '#domain/foundation/access/caller.ts';
 import { Pace } from '#domain/foundation/kernel/pace.ts';
 import { contentBodyLimit } from '../body-limits.ts';
+import { addressKey } from '../limits/address-key.ts';
 import { isFile } from './arrival.ts';
 
 /**
@@ -45,5 +46,5 @@ function remainingBytes({ headers }: FastifyRequest): number {
 
 /** The tenant, or the address of a caller who is not authenticated. */
 function keyOf(request: FastifyRequest): string {
-  return (request.identity as Identity | undefined)?.tenantId ?? request.ip;
+  return (request.identity as Identity | undefined)?.tenantId ?? addressKey(request.ip);
 }

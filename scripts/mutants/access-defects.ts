@@ -27,6 +27,13 @@ export const accessDefects: readonly Defect[] = [
     caughtBy: 'does not change the client of a provider',
   },
   {
+    name: 'limit for each IPv6 address of a network',
+    file: 'api/limits/address-key.ts',
+    replace: [['if (isIP(plain) !== 6) {', 'if (isIP(plain) !== 0) {']],
+    test: 'test/api/limits.test.ts',
+    caughtBy: 'counts sign-ins of an IPv6 network behind a trusted proxy together',
+  },
+  {
     name: 'new users of a provider whose manager has left',
     file: 'domain/identity/sign-in/admit-identity.ts',
     replace: [

@@ -96,6 +96,52 @@ describe('failed attempts', () => {
   });
 });
 
+describe('a limit by address', () => {
+  const network = (last: string) => `2001:db8:1:2::${last}`;
+
+  it('counts failed attempts of an IPv6 network together, and of another one apart', async () => {
+    const gateway = await open({ MAX_FAILED_ATTEMPTS: '2' });
+    const { apiKey } = await addMember(database.unitOfWork, world);
+    const wrong = forge(apiKey);
+    expect((await list(gateway, wrong, network('1'))).statusCode).toBe(401);
+    expect((await list(gateway, wrong, network('2'))).statusCode).toBe(401);
+    expect((await list(gateway, wrong, network('3'))).statusCode).toBe(429);
+    expect((await list(gateway, apiKey, '2001:db8:1:3::1')).statusCode).toBe(200);
+    expect((await list(gateway, apiKey, '192.0.2.1')).statusCode).toBe(200);
+  });
+
+  it.each([
+    ['sign-ins', 'MAX_LOGIN_STARTS', 'GET', '/v1/auth/oidc/nowhere/start', 404],
+    ['refreshes', 'MAX_REFRESHES', 'POST', '/v1/refresh', 401],
+    ['popups', 'MAX_POPUP_REQUESTS', 'GET', `/v1/mcp-auth/start?nonce=${'x'.repeat(43)}`, 404],
+    ['ends of popups', 'MAX_POPUP_REQUESTS', 'GET', '/v1/mcp-auth/callback?state=x', 404],
+  ] as const)(
+    'counts %s of an IPv6 network behind a trusted proxy together',
+    async (_what, name, method, path, answer) => {
+      const gateway = await open({ [name]: '2', TRUSTED_PROXIES: 'uniquelocal' });
+      const from = async (client: string) =>
+        (
+          await gateway.app.inject({
+            method,
+            url: `/api${path}`,
+            headers: { 'x-forwarded-for': client, authorization: 'Bearer rt.x' },
+            remoteAddress: '10.0.0.9',
+          })
+        ).statusCode;
+      const codes = [await from(network('1')), await from(network('ffff:1')), await from(network('2'))];
+      expect(codes).toEqual([answer, answer, 429]);
+      expect(await from('2001:db8:1:3::1')).toBe(answer);
+      // One client, in whichever form its IPv4 address comes.
+      const forms = ['192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1'];
+      expect([await from(forms[0]!), await from(forms[1]!), await from(forms[2]!)]).toEqual([
+        answer,
+        answer,
+        429,
+      ]);
+    },
+  );
+});
+
 describe('the last use of a key', () => {
   it('is written once a minute, by any gateway', async () => {
     const { apiKey, keyId } = await addMember(database.unitOfWork, world);
