@@ -52,10 +52,11 @@ async function attempt(
 ): Promise<TurnResult> {
   const startedAt = performance.now();
   try {
-    const outcome = await searchTools(
-      deps,
-      turn,
-      await screenCalls(deps, turn, await stream(deps, turn, stop)),
+    const streamed = await stream(deps, turn, stop);
+    // Its text is published: the model is not asked again because its calls cannot be screened or answered yet.
+    const outcome = await commitWithRetry(
+      async () => searchTools(deps, turn, await screenCalls(deps, turn, streamed)),
+      stop.signal,
     );
     const result = await commit(deps, turn, { outcome, abandoned: stop.signal });
     hitFailpoint('turn.after_commit');

@@ -17,12 +17,15 @@ import type { Redactor } from '#domain/governance/redaction/redact.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { commitWithRetry } from './commit-with-retry.ts';
+import { RecogniserUnavailable } from './temporary-failure.ts';
 
 export interface ScreeningDependencies {
   unitOfWork: UnitOfWork;
   secrets: Secrets;
   names: NameRecogniser;
   longTexts: LongTextRedactor;
+  /** Delays before the recogniser of names, or a thread for long texts, is retried. Omitted: some five seconds in all. */
+  pausesMs?: readonly number[];
 }
 
 export interface Screened {
@@ -31,15 +34,15 @@ export interface Screened {
   redaction: Redaction;
 }
 
-/** Delays before the recogniser of names, or a thread for long texts, is retried. */
-const pausesMs = [250, 1_000, 4_000];
+const defaultPausesMs = [250, 1_000, 4_000];
 
 /** For the names in all texts of one step, its retries included. */
 const namesWithinMs = 60_000;
 
 /**
  * Redacts content of a running response, and stores the values of the tokens before it returns. The platform's own
- * tokens stay unchanged. @throws errors of the recogniser of names, when it is unavailable for several seconds
+ * tokens stay unchanged.
+ * @throws `RecogniserUnavailable` when it is for several seconds; errors of the threads for long texts
  */
 export async function screen<T>(
   deps: ScreeningDependencies,
@@ -71,29 +74,50 @@ async function withAllFound<T>(
     return work(null);
   } catch (error) {
     if (error instanceof NamesNeeded) {
-      return work(await searching(tenantId, (search) => findNames(deps.names, error, search)));
+      return work(await searching(deps, tenantId, (given, search) => findNames(given.names, error, search)));
     }
     if (error instanceof RedactionNeeded) {
       return work(
-        await searching(tenantId, (search) => redactBeforehand(deps, search, { needed: error, known: null })),
+        await searching(deps, tenantId, (given, search) =>
+          redactBeforehand(given, search, { needed: error, known: null }),
+        ),
       );
     }
     throw error;
   }
 }
 
-function searching<T>(tenantId: string, work: (search: NameSearch) => Promise<T>): Promise<T> {
+type Finders = Pick<ScreeningDependencies, 'names' | 'longTexts'>;
+
+function searching<T>(
+  { names: recogniser, longTexts, pausesMs = defaultPausesMs }: ScreeningDependencies,
+  tenantId: string,
+  work: (given: Finders, search: NameSearch) => Promise<T>,
+): Promise<T> {
   const { cancellationSignal } = ActivityContext.current();
   const signal = AbortSignal.any([cancellationSignal, AbortSignal.timeout(namesWithinMs)]);
-  return withRetries(signal, () => work({ tenantId, signal }));
+  const names: NameRecogniser = {
+    find: (...asked) =>
+      recogniser.find(...asked).catch((cause: unknown) => {
+        throw new RecogniserUnavailable(cause);
+      }),
+  };
+  return withRetries(pausesMs, signal, () => work({ names, longTexts }, { tenantId, signal }));
 }
 
-async function withRetries<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+/** @throws the last error of `work`, also when there is no time for another try */
+async function withRetries<T>(
+  pausesMs: readonly number[],
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
   for (const pause of pausesMs) {
     try {
       return await work();
-    } catch {
-      await sleep(pause, undefined, { signal });
+    } catch (error) {
+      await sleep(pause, undefined, { signal }).catch(() => {
+        throw error;
+      });
     }
   }
   return work();

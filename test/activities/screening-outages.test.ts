@@ -1,0 +1,90 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { runTurn } from '#activities/responses/run-turn.ts';
+import { StreamWriter } from '#activities/responses/stream-writer.ts';
+import type { ModelGateway, ModelPart } from '#domain/capabilities/models/model-gateway.ts';
+import { newResponseId } from '#domain/foundation/kernel/ids.ts';
+import type { NameRecogniser } from '#domain/governance/redaction/found-names.ts';
+import type { LongTextRedactor } from '#domain/governance/redaction/redact-texts.ts';
+import { createResponse } from '#domain/responses/accept/create-response.ts';
+import type { TurnResult } from '#domain/responses/record/turn-result.ts';
+import { openEngine, requestOf, usage, type Engine } from '../support/engine.ts';
+import { longTexts } from '../support/long-texts.ts';
+import { noMetrics } from '../support/no-metrics.ts';
+import { secrets } from '../support/world.ts';
+
+const question = 'Why are there tides?';
+
+let engine: Engine;
+/** Ways to take part in a turn; each test changes what it needs. */
+let said: ModelPart[];
+let find: NameRecogniser['find'];
+let redact: LongTextRedactor['redact'];
+let afterModel: () => void;
+/** Requests to the model. */
+let asked: number;
+
+const finish = (reason: 'stop' | 'tool_calls'): ModelPart => ({ type: 'finish', reason, usage });
+const found: NameRecogniser['find'] = (_url, _language, texts) => Promise.resolve(texts.map(() => []));
+const models: ModelGateway = {
+  async *stream() {
+    asked += 1;
+    yield* said;
+    afterModel();
+  },
+};
+
+beforeAll(async () => {
+  engine = await openEngine();
+  const pii = { mode: 'redact', presidio_url: 'https://names.example.com' };
+  await engine.admin.query('update spaces set policy = $1', [JSON.stringify({ version: 2, pii })]);
+});
+afterAll(() => engine.stop());
+beforeEach(() => {
+  said = [{ type: 'text', text: 'The moon.' }, finish('stop')];
+  find = found;
+  redact = longTexts.redact;
+  afterModel = () => {};
+  asked = 0;
+});
+
+async function accept(): Promise<string> {
+  const responseId = newResponseId();
+  const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
+  const names = new Map([[question, []]]);
+  await engine.act((ctx) => createResponse(ctx, requestOf(engine.world), { responseId, limits, names }));
+  return responseId;
+}
+
+function attempt(responseId: string, environment = new MockActivityEnvironment()): Promise<TurnResult> {
+  const { database, unitOfWork } = engine.database;
+  const deps = {
+    database,
+    unitOfWork,
+    secrets,
+    names: { find: (...given: Parameters<typeof find>) => find(...given) },
+    longTexts: { redact: (...given: Parameters<typeof redact>) => redact(...given) },
+    pausesMs: [],
+    models,
+    metrics: noMetrics,
+    writer: new StreamWriter(database),
+  };
+  const key = { tenantId: engine.world.tenantId, responseId, iteration: 0 };
+  return environment.run(() => runTurn(deps, key));
+}
+
+it('calls that cannot be screened for a moment wait, and the model is not asked for them again', async () => {
+  const id = await accept();
+  said = [
+    { type: 'text', text: 'I search.' },
+    { type: 'tool_call', name: 'knowledge_search', arguments: '{"query":"Ada"}', state: null },
+    finish('tool_calls'),
+  ];
+  let unanswered = 0;
+  afterModel = () => (unanswered = 3);
+  find = (...given) => (unanswered-- > 0 ? Promise.reject(new Error('fetch failed')) : found(...given));
+  expect(await attempt(id)).toMatchObject({ next: 'tools', calls: [{ index: 0 }] });
+  expect(unanswered).toBeLessThan(0);
+  expect(asked).toBe(1);
+  expect(await engine.record(id)).toMatchObject({ platform: { attempts: 1 } });
+});
