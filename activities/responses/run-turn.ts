@@ -22,6 +22,7 @@ import type { ScreeningDependencies } from './screening.ts';
 import { searchTools } from './search-tools.ts';
 import { streamTurn } from './stream-turn.ts';
 import type { StreamWriter } from './stream-writer.ts';
+import { isTemporary } from './temporary-failure.ts';
 
 export interface TurnDependencies extends ScreeningDependencies, ResponseStore {
   models: ModelGateway;
@@ -30,6 +31,7 @@ export interface TurnDependencies extends ScreeningDependencies, ResponseStore {
 }
 
 const yieldPatienceMs = 1_000;
+const longestPauseMs = 10_000;
 
 /**
  * One model turn: claim, stream, commit. Repeatable: a committed turn returns its result, an interrupted one
@@ -39,19 +41,18 @@ export function runTurn(deps: TurnDependencies, key: TurnKey): Promise<TurnResul
   return keepAlive(async (stop) => {
     const claim = await claimTurn(deps, deps.secrets, key);
     hitFailpoint('turn.after_claim');
-    return claim.kind === 'settled'
-      ? claim.result
-      : await attempt(deps, await screenPrompt(deps, claim.turn), stop);
+    return claim.kind === 'settled' ? claim.result : await attempt(deps, claim.turn, stop);
   });
 }
 
 async function attempt(
   deps: TurnDependencies,
-  turn: ClaimedTurn,
+  claimed: ClaimedTurn,
   stop: AbortController,
 ): Promise<TurnResult> {
-  const startedAt = performance.now();
   try {
+    const turn = await screenPrompt(deps, claimed);
+    const startedAt = performance.now();
     const streamed = await stream(deps, turn, stop);
     // Its text is published: the model is not asked again because its calls cannot be screened or answered yet.
     const outcome = await commitWithRetry(
@@ -64,7 +65,7 @@ async function attempt(
     hitFailpoint('activity.before_completion');
     return result;
   } catch (error) {
-    return await handleFailure(deps, turn, error);
+    return await handleFailure(deps, claimed, error);
   }
 }
 
@@ -125,12 +126,13 @@ async function stream(
   }
 }
 
-/** Maps the error that ended an attempt: the vendor, another writer, a shutdown, a cancel, or a defect. */
+/**
+ * Maps the error that ended an attempt: the vendor, another writer, a shutdown, a cancel, a service of the platform that
+ * is unavailable, or a defect. Only a defect is left to count as a crash.
+ */
 async function handleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: unknown): Promise<TurnResult> {
   if (ActivityContext.current().cancellationSignal.aborted) {
-    const yielded = deps.unitOfWork.inTenant(turn.tenantId, (em) => yieldTurn(em, turn));
-    // Best effort: if it cannot be written, the next claim does it.
-    await Promise.race([yielded.catch(() => undefined), sleep(yieldPatienceMs)]);
+    await release(deps, turn);
     throw interruption();
   }
   if (error instanceof ModelFailure) {
@@ -148,5 +150,21 @@ async function handleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: u
   if (error instanceof Fenced) {
     throw retryLater('fenced');
   }
+  if (isTemporary(error)) {
+    deps.metrics.modelTurn({ outcome: 'services_unavailable', seconds: 0 });
+    await release(deps, turn);
+    throw retryLater('services_unavailable', pauseMs(turn));
+  }
   throw error;
+}
+
+/** Best effort: if it cannot be written, the next claim settles the attempt, as a crash. */
+async function release(deps: TurnDependencies, turn: ClaimedTurn): Promise<void> {
+  const yielded = deps.unitOfWork.inTenant(turn.tenantId, (em) => yieldTurn(em, turn));
+  await Promise.race([yielded.catch(() => undefined), sleep(yieldPatienceMs)]);
+}
+
+/** 0.5 s, doubled with each attempt at the turn up to 10 s: an outage is waited for until the response's deadline. */
+function pauseMs({ attempt: number }: ClaimedTurn): number {
+  return Math.min(250 * 2 ** number, longestPauseMs);
 }

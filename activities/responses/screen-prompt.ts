@@ -1,3 +1,4 @@
+import { Context as ActivityContext } from '@temporalio/activity';
 import { countTokens } from '#domain/governance/redaction/pii-tokens.ts';
 import { screenMessages } from '#domain/responses/prompt/screen-messages.ts';
 import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
@@ -6,6 +7,7 @@ import { screen, type ScreeningDependencies } from './screening.ts';
 /**
  * The last step before the prompt is sent to a provider: personal data in it is a token by now, whatever its source.
  * Without settings of the space, the prompt is unchanged.
+ * @throws errors of `screen`; the reason of a cancellation, at once
  */
 export async function screenPrompt(deps: ScreeningDependencies, turn: ClaimedTurn): Promise<ClaimedTurn> {
   const { redaction } = turn.settings;
@@ -13,9 +15,11 @@ export async function screenPrompt(deps: ScreeningDependencies, turn: ClaimedTur
     return turn;
   }
   const published = turn.composer.open?.text ?? '';
-  const messages = await screen(deps, { ...turn, redaction }, (redactor) =>
+  const screened = screen(deps, { ...turn, redaction }, (redactor) =>
     screenMessages(turn.messages, published, redactor),
   );
+  // A thread for long texts may be waited for beyond the shutdown of this worker.
+  const messages = await Promise.race([screened, ActivityContext.current().cancelled]);
   return { ...turn, messages, composer: { ...turn.composer, citedBehind } };
 }
 

@@ -1,10 +1,12 @@
+import type { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { runTurn } from '#activities/responses/run-turn.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
 import type { ModelGateway, ModelPart } from '#domain/capabilities/models/model-gateway.ts';
+import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { newResponseId } from '#domain/foundation/kernel/ids.ts';
-import type { NameRecogniser } from '#domain/governance/redaction/found-names.ts';
+import { RecogniserBusy, type NameRecogniser } from '#domain/governance/redaction/found-names.ts';
 import type { LongTextRedactor } from '#domain/governance/redaction/redact-texts.ts';
 import { createResponse } from '#domain/responses/accept/create-response.ts';
 import type { TurnResult } from '#domain/responses/record/turn-result.ts';
@@ -87,4 +89,85 @@ it('calls that cannot be screened for a moment wait, and the model is not asked 
   expect(unanswered).toBeLessThan(0);
   expect(asked).toBe(1);
   expect(await engine.record(id)).toMatchObject({ platform: { attempts: 1 } });
+});
+
+const outcomesOf = async (responseId: string) =>
+  (
+    await engine.admin.query<{ outcome: string }>(
+      'select outcome from turn_attempts where response_id = $1 order by attempt',
+      [responseId],
+    )
+  ).rows.map(({ outcome }) => outcome);
+
+it.each([
+  ['is away', () => (find = () => Promise.reject(new Error('fetch failed')))],
+  ['has no place for the tenant', () => (find = () => Promise.reject(new RecogniserBusy()))],
+])('a recogniser that %s for a dozen attempts at a turn delays its response only', async (_what, fail) => {
+  const id = await accept();
+  fail();
+  const delays: unknown[] = [];
+  for (let times = 0; times < 12; times += 1) {
+    const failure = await attempt(id).then(String, (error: ApplicationFailure) => error);
+    expect(failure).toMatchObject({ type: 'services_unavailable', nonRetryable: false });
+    delays.push((failure as ApplicationFailure).nextRetryDelay);
+  }
+  expect(delays.slice(0, 7)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+  expect(asked).toBe(0);
+  find = found;
+  expect(await attempt(id)).toMatchObject({ next: 'done', end: { status: 'completed' } });
+  expect(await outcomesOf(id)).toEqual([...Array.from({ length: 12 }, () => 'aborted'), 'committed']);
+  expect(asked).toBe(1);
+  expect(await engine.record(id)).toMatchObject({ output: [{ content: [{ text: 'The moon.' }] }] });
+});
+
+/** Makes the input so long that it is redacted in a thread. */
+const lengthen = (responseId: string) =>
+  engine.admin.query('update items set wire = replace(wire, $1, $2) where response_id = $3', [
+    question,
+    question.repeat(1_000),
+    responseId,
+  ]);
+
+it('a long prompt for which no thread is free in time waits as well', async () => {
+  const id = await accept();
+  await lengthen(id);
+  redact = () => Promise.reject(new TooBusy());
+  await expect(attempt(id)).rejects.toMatchObject({ type: 'services_unavailable' });
+  redact = longTexts.redact;
+  expect(await attempt(id)).toMatchObject({ next: 'done', end: { status: 'completed' } });
+  expect(await outcomesOf(id)).toEqual(['aborted', 'committed']);
+});
+
+it('a worker that shuts down while the recogniser is asked releases the turn without fault', async () => {
+  const id = await accept();
+  const environment = new MockActivityEnvironment();
+  find = (_url, _language, _texts, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+      environment.cancel('WORKER_SHUTDOWN');
+    });
+  await expect(attempt(id, environment)).rejects.toMatchObject({ type: 'worker_shutdown' });
+  expect(await outcomesOf(id)).toEqual(['aborted']);
+});
+
+it('a worker that shuts down while no thread is free for a long prompt releases the turn at once', async () => {
+  const id = await accept();
+  await lengthen(id);
+  const environment = new MockActivityEnvironment();
+  redact = () => {
+    environment.cancel('WORKER_SHUTDOWN');
+    return new Promise(() => {});
+  };
+  await expect(attempt(id, environment)).rejects.toMatchObject({ type: 'worker_shutdown' });
+  expect(await outcomesOf(id)).toEqual(['aborted']);
+});
+
+it('a defect on the way to the model still counts as a crash', async () => {
+  const id = await accept();
+  await lengthen(id);
+  redact = () => Promise.reject(new Error('defect'));
+  await expect(attempt(id)).rejects.toThrow('defect');
+  redact = longTexts.redact;
+  await attempt(id);
+  expect(await outcomesOf(id)).toEqual(['crashed', 'committed']);
 });

@@ -58,7 +58,10 @@ function backoffMs(failures: number): number {
   return 250 * 2 ** failures;
 }
 
-/** Stops the attempt without fault (its worker shuts down): it does not count as a crash. */
+/**
+ * Stops the attempt without fault (its worker shuts down, or the recogniser of names or the database is unavailable): it
+ * does not count as a crash.
+ */
 export async function yieldTurn(em: EntityManager, turn: ClaimedTurn): Promise<void> {
   await em.nativeUpdate(
     TurnAttempt,
