@@ -92,6 +92,20 @@ export const runDefects: readonly Defect[] = [
     caughtBy: 'read all of a page for which the limit is enough',
   },
   {
+    name: 'a day of messages that is gone for its first instant',
+    file: 'adapters/sources/slack/listing-state.ts',
+    replace: [['(oldest - 0.000_001).toFixed(6)', 'oldest.toFixed(6)']],
+    test: 'test/adapters/sources/slack.test.ts',
+    caughtBy: 'never one that has messages',
+  },
+  {
+    name: 'days without messages that stay until everything is listed',
+    file: 'adapters/sources/slack/provider.ts',
+    replace: [["if (state.mode === 'changes') {", "if (state.mode !== 'changes') {"]],
+    test: 'test/adapters/sources/slack.test.ts',
+    caughtBy: 'removes the day whose last message was deleted',
+  },
+  {
     name: 'answers that end with the signal',
     file: 'activities/connectors/ask-whether-gone.ts',
     replace: [['if (signal.aborted) return;', 'signal.throwIfAborted();']],

@@ -30,7 +30,7 @@ const checkpointForm = z.object({
   channels: z.array(z.string()),
 });
 
-const daySeconds = 86_400;
+export const daySeconds = 86_400;
 /** How far a listing of changes goes back, and how long replies of a thread are read for later changes. */
 export const recentSeconds = 7 * daySeconds;
 
@@ -74,10 +74,14 @@ export function toCheckpoint({ form: own, began, whole }: ListingState, channels
 
 /**
  * The times between which messages are asked for. Both are always given: asked with the earlier time alone, Slack
- * answers with the messages that are next to it, and not with the newest.
+ * answers with the messages that are next to it, and not with the newest. Both are left out themselves, so the earlier
+ * one is before the first instant of its day.
  */
 export function timesOf({ began, oldest, latest }: ListingState): { oldest: string; latest: string } {
-  return { oldest: oldest.toFixed(6), latest: latest ?? (began + clockMarginSeconds).toFixed(6) };
+  return {
+    oldest: (oldest - 0.000_001).toFixed(6),
+    latest: latest ?? (began + clockMarginSeconds).toFixed(6),
+  };
 }
 
 export function readState(text: string): ListingState {

@@ -12,6 +12,7 @@ import { cursorOf, nextPlace, placeOf } from '../shared/page-place.ts';
 import { webEndpoint } from '../shared/web-url.ts';
 import { slackConnection } from './connection.ts';
 import { dayDocument, dayVersion, threadDocument, threadVersion } from './documents.ts';
+import { emptyDays } from './empty-days.ts';
 import { isAbsent, isNotInChannel } from './failure.ts';
 import {
   beginState,
@@ -50,6 +51,12 @@ interface Channels {
   left: ReadonlySet<string>;
 }
 
+/** What a page brings. */
+interface Found {
+  documents: ListedDocument[];
+  gone: string[];
+}
+
 class SlackSource implements Source {
   readonly #scope: SlackScope;
   readonly #client: SlackClient;
@@ -74,22 +81,22 @@ class SlackSource implements Source {
     const state = place.at === null ? beginState(checkpoint, this.#scope, ids) : readState(place.at);
     // A channel may be gone since the page before.
     const id = ids.find((each) => each >= state.channel);
-    const documents: ListedDocument[] = [];
+    const found: Found = { documents: [], gone: [] };
     let following: ListingState | null = null;
     if (id !== undefined) {
       const at = id === state.channel ? state : { ...state, channel: id, latest: null, day: null };
-      following = await this.#page(at, channels, documents, signal);
+      following = await this.#page(at, channels, found, signal);
     }
     const next = following === null ? null : JSON.stringify(following);
     const { take, ...end } = nextPlace(place, {
-      count: documents.length,
+      count: found.documents.length,
       next,
       max: this.#scope.max_documents,
     });
     const isComplete = end.next === null && end.truncated !== true;
     return {
-      documents: documents.slice(0, take),
-      gone: [],
+      documents: found.documents.slice(0, take),
+      gone: end.truncated === true ? [] : found.gone,
       checkpoint: isComplete ? toCheckpoint(state, ids) : null,
       total: null,
       scope: state.mode,
@@ -145,7 +152,7 @@ class SlackSource implements Source {
   async #page(
     state: ListingState,
     channels: ReadonlyMap<string, Channel>,
-    documents: ListedDocument[],
+    { documents, gone }: Found,
     signal: AbortSignal,
   ): Promise<ListingState | null> {
     const { channel: id } = state;
@@ -159,9 +166,14 @@ class SlackSource implements Source {
     const { messages, hasMore } = page;
     const address = `${await this.#client.workspace(signal)}/archives/${id}`;
     let { day } = state;
-    const endDay = () => {
+    /** Of a day that goes on, before the next older one that has a message; null: none has. */
+    const endDay = (older: string | null) => {
       if (day !== null && channel !== undefined) {
         documents.push(dayDocument(channel, day, address));
+      }
+      if (state.mode === 'changes') {
+        // All that was said on these days is deleted, or belongs to threads.
+        gone.push(...emptyDays(state, day?.name ?? null, older).map((name) => `${id}/d/${name}`));
       }
       day = null;
     };
@@ -173,15 +185,15 @@ class SlackSource implements Source {
         continue;
       }
       const name = dayOf(message.ts);
-      if (day !== null && day.name !== name) {
-        endDay();
+      if (day?.name !== name) {
+        endDay(name);
       }
       day = withMessage(day, name, message);
     }
     if (hasMore) {
       return { ...state, latest: messages.at(-1)?.ts ?? null, day };
     }
-    endDay();
+    endDay(null);
     return behind;
   }
 

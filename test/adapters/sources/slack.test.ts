@@ -172,6 +172,80 @@ describe('Slack', () => {
     expect((await source.list({ cursor: null, checkpoint: null }, brief())).at).toBeUndefined();
   });
 
+  it('removes the day whose last message was deleted or begins a thread with the next changes', async () => {
+    server = await startSlack();
+    const day = (ago: number) => `C0GENERAL/d/${nameOf(today - ago * daySeconds)}`;
+    const old = server.say('old', { at: today - 30 * daySeconds });
+    const [deleted, begun, twice] = [5, 3, 2].map((ago) =>
+      server.say(`${ago} days ago`, { at: today - ago * daySeconds }),
+    );
+    server.say('again', { at: today - 2 * daySeconds + 9 });
+    const latest = server.say('today', { at: Math.floor(Date.now() / 1_000) });
+    const model = new SourceModel();
+    const source = await open({ relist_hours: 24 });
+    await model.sync(source);
+    expect([...model.copies.keys()]).toEqual([day(0), day(2), day(3), day(5), day(30)]);
+    for (const each of [old, deleted!, twice!, latest]) server.erase(each);
+    begun!.thread = begun!.ts;
+    server.say('reply', { at: today - 3 * daySeconds + 1, thread: begun!.ts });
+    const { scope, gone } = await model.sync(source);
+    // What is older than the days that are read waits for the next complete listing.
+    expect([...model.copies.keys()]).toEqual([day(2), day(30), `C0GENERAL/t/${begun!.ts}`]);
+    expect([scope, gone.toSorted()]).toEqual(['changes', [0, 1, 3, 4, 5, 6, 7].map(day).toSorted()]);
+  });
+
+  it('removes days over pages and channels, and never one that has messages', async () => {
+    server = await startSlack();
+    server.channels.push({ id: 'C0OPS', name: 'ops', is_member: true, is_private: false });
+    const dayOf = (ago: number) => today - ago * daySeconds;
+    const saidOn = new Map(
+      [5, 4, 2].map((ago) => [
+        ago,
+        Array.from({ length: 70 }, (_, at) => server.say('hello', { at: dayOf(ago) + at })),
+      ]),
+    );
+    server.say('the first instant that is read', { ts: `${dayOf(7)}.000000` });
+    for (const ago of [6, 3]) {
+      for (let at = 0; at < 120; at += 1) {
+        const first = server.say('begun', { at: dayOf(ago) + at });
+        first.thread = first.ts;
+        server.say('reply', { at: dayOf(ago) + 900, thread: first.ts });
+      }
+    }
+    server.say('in ops', { channel: 'C0OPS', at: dayOf(4) });
+    const model = new SourceModel();
+    const source = await open({ relist_hours: 24 });
+    await model.sync(source);
+    const refs = (channel: string, days: number[]) => days.map((ago) => `${channel}/d/${nameOf(dayOf(ago))}`);
+    const ofOps = refs('C0OPS', [0, 1, 2, 3, 5, 6, 7]);
+    const before = await model.sync(source);
+    expect(before.pages).toBeGreaterThan(4);
+    expect(before.gone.toSorted()).toEqual([...refs('C0GENERAL', [0, 1, 3, 6]), ...ofOps].toSorted());
+    for (const each of [...saidOn.get(2)!, ...saidOn.get(5)!]) server.erase(each);
+    const after = await model.sync(source);
+    expect(after.pages).toBeGreaterThan(3);
+    expect(after.gone.toSorted()).toEqual([...refs('C0GENERAL', [0, 1, 2, 3, 5, 6]), ...ofOps].toSorted());
+    expect([...model.copies.keys()].filter((ref) => ref.includes('/d/')).toSorted()).toEqual(
+      [...refs('C0GENERAL', [4, 7]), ...refs('C0OPS', [4])].toSorted(),
+    );
+  });
+
+  it('says of no day that it is gone where the channel is archived, or the listing is cut', async () => {
+    server = await startSlack();
+    const said = [2, 1].map((ago) => server.say('hello', { at: today - ago * daySeconds }));
+    const { checkpoint } = await listAll(await open({ relist_hours: 24 }));
+    server.erase(said[0]!);
+    server.say('hello', { at: today - 3 * daySeconds });
+    const cut = await open({ relist_hours: 24, max_documents: 1 });
+    expect(await listAll(cut, checkpoint)).toMatchObject({ truncated: true, gone: [] });
+    const source = await open({ relist_hours: 24 });
+    expect((await listAll(source, checkpoint)).gone).toContain(
+      `C0GENERAL/d/${nameOf(today - 2 * daySeconds)}`,
+    );
+    server.archive('C0GENERAL');
+    expect(await listAll(source, checkpoint)).toMatchObject({ scope: 'changes', gone: [] });
+  });
+
   it.each(['whole', 'began'])(
     'lists everything after a clock that was wrong: %s in the future',
     async (time) => {
