@@ -34,6 +34,16 @@ export const accessDefects: readonly Defect[] = [
     caughtBy: 'counts sign-ins of an IPv6 network behind a trusted proxy together',
   },
   {
+    name: 'plain fingerprint of a body with a secret',
+    file: 'domain/identity/identity-providers/add-provider.ts',
+    replace: [
+      ['keyed(ctx, input.idempotency)', 'input.idempotency'],
+      ['claimKey, keyed, type', 'claimKey, type'],
+    ],
+    test: 'test/api/credentials.test.ts',
+    caughtBy: 'is registered once for a key, whose fingerprint no reader',
+  },
+  {
     name: 'new users of a provider whose manager has left',
     file: 'domain/identity/sign-in/admit-identity.ts',
     replace: [

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createProviderBody } from '#api/contract/identity-providers.ts';
 import { fingerprintOf } from '#domain/foundation/idempotency/idempotency.ts';
 import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -283,6 +284,31 @@ describe('a credential', () => {
       'credentials.manage',
       'credentials.read',
     ]);
+  });
+});
+
+describe('an identity provider with a client’s secret', () => {
+  it('is registered once for a key, whose fingerprint no reader of the table could guess the secret by', async () => {
+    const sent = createProviderBody.parse({
+      slug: `idp${(count += 1)}`,
+      display_name: 'People',
+      issuer: 'https://id.example.com',
+      client_id: 'client',
+      client_secret: token,
+    });
+    const path = 'admin/identity-providers';
+    const key = { 'idempotency-key': `provider-${count}` };
+    const first = await send('POST', path, sent, key);
+    const again = await send('POST', path, sent, key);
+    expect([first.status, again.status]).toEqual([201, 200]);
+    expect(again.body).toEqual(first.body);
+    const changed = await send('POST', path, { ...sent, client_secret: `${token}2` }, key);
+    expect(changed.body.error.code).toBe('idempotency_key_reused');
+    const { rows } = await admin.query('select fingerprint from idempotency_keys where key = $1', [
+      key['idempotency-key'],
+    ]);
+    expect(rows).toHaveLength(1);
+    expect(rows[0].fingerprint).not.toBe(fingerprintOf(sent));
   });
 });
 

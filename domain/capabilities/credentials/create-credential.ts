@@ -1,7 +1,7 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
-import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
+import { claimKey, keyed, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
@@ -55,11 +55,6 @@ export async function createCredential(
   await ctx.em.persist(credential).flush().catch(taken);
   await recordEvent(ctx.em, ctx.caller, eventOf('security.credential_created', credential));
   return { credential, replayed: false };
-}
-
-/** Keyed, because a plain digest of a body with a password would let readers of the table guess the password. */
-function keyed(ctx: Context, request: IdempotentRequest): IdempotentRequest {
-  return { ...request, fingerprint: ctx.secrets.mac('fingerprint', request.fingerprint).toString('hex') };
 }
 
 export function credentialName(text: string): string {

@@ -8,12 +8,17 @@ export interface IdempotentRequest {
   key: string;
   /** Method and path, ids included. */
   scope: string;
-  /** Digest of the body without its delivery options. */
+  /** Digest of the body without its delivery options; `keyed` where the body may hold a secret. */
   fingerprint: string;
 }
 
 export function fingerprintOf(body: unknown): string {
   return sha256(canonicalJson(body));
+}
+
+/** Keyed, because a plain digest of a body with a secret would let readers of the table guess the secret. */
+export function keyed(ctx: Context, request: IdempotentRequest): IdempotentRequest {
+  return { ...request, fingerprint: ctx.secrets.mac('fingerprint', request.fingerprint).toString('hex') };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
-import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
+import { claimKey, keyed, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
@@ -48,7 +48,7 @@ export async function registerProvider(
 ): Promise<{ provider: IdentityProvider; replayed: boolean }> {
   authorize(ctx.caller, 'identity_providers.manage');
   const id = newId();
-  const claimed = input.idempotency === null ? id : await claimKey(ctx, input.idempotency, id);
+  const claimed = input.idempotency === null ? id : await claimKey(ctx, keyed(ctx, input.idempotency), id);
   if (claimed !== id) {
     return { provider: await findProvider(ctx, claimed), replayed: true };
   }
