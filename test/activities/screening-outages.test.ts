@@ -9,6 +9,7 @@ import { newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { RecogniserBusy, type NameRecogniser } from '#domain/governance/redaction/found-names.ts';
 import type { LongTextRedactor } from '#domain/governance/redaction/redact-texts.ts';
 import { createResponse } from '#domain/responses/accept/create-response.ts';
+import { cancelResponse } from '#domain/responses/end/cancel-response.ts';
 import type { TurnResult } from '#domain/responses/record/turn-result.ts';
 import { openEngine, requestOf, usage, type Engine } from '../support/engine.ts';
 import { longTexts } from '../support/long-texts.ts';
@@ -117,7 +118,10 @@ it.each([
   expect(await attempt(id)).toMatchObject({ next: 'done', end: { status: 'completed' } });
   expect(await outcomesOf(id)).toEqual([...Array.from({ length: 12 }, () => 'aborted'), 'committed']);
   expect(asked).toBe(1);
-  expect(await engine.record(id)).toMatchObject({ output: [{ content: [{ text: 'The moon.' }] }] });
+  expect(await engine.record(id)).toMatchObject({
+    output: [{ content: [{ text: 'The moon.' }] }],
+    usage: { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens },
+  });
 });
 
 /** Makes the input so long that it is redacted in a thread. */
@@ -160,6 +164,29 @@ it('a worker that shuts down while no thread is free for a long prompt releases 
   };
   await expect(attempt(id, environment)).rejects.toMatchObject({ type: 'worker_shutdown' });
   expect(await outcomesOf(id)).toEqual(['aborted']);
+});
+
+it('a response that ends while its prompt cannot be screened has used nothing', async () => {
+  const id = await accept();
+  const usages: unknown[] = [];
+  find = async () => {
+    await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
+    usages.push((await engine.record(id)).usage);
+    throw new Error('fetch failed');
+  };
+  await expect(attempt(id)).rejects.toMatchObject({ type: 'services_unavailable' });
+  expect(usages).toMatchObject([{ input_tokens: 0, output_tokens: 0 }]);
+  expect(await attempt(id)).toMatchObject({ next: 'done', end: { status: 'cancelled' } });
+});
+
+it('a response that ends after its prompt was sent has used the estimated input', async () => {
+  const id = await accept();
+  afterModel = () => {
+    throw new Error('defect');
+  };
+  await expect(attempt(id)).rejects.toThrow('defect');
+  await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
+  expect((await engine.record(id)).usage.input_tokens).toBeGreaterThan(0);
 });
 
 it('a defect on the way to the model still counts as a crash', async () => {

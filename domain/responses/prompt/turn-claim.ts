@@ -38,7 +38,7 @@ export interface HeldTurn {
   /** Of all settled attempts, without this one. */
   usage: UsageSum;
   price: Price;
-  /** As they were reserved. */
+  /** As they are reserved before the model is asked. */
   inputTokens: number;
   requester: Actor;
 }

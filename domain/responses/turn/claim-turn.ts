@@ -227,7 +227,8 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
     runId: resume,
     startedAt: now,
     priceId: state.price.id,
-    inputTokens,
+    // A prompt that has to be screened may never be sent: it is reserved by `reserveInput`. A run was asked already.
+    inputTokens: response.request.redaction === undefined || resume !== null ? inputTokens : 0,
   };
   if (response.request.stream_events && number > 1) {
     change.publish([
