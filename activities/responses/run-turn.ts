@@ -31,7 +31,7 @@ export interface TurnDependencies extends ScreeningDependencies, ResponseStore {
 }
 
 const yieldPatienceMs = 1_000;
-const longestPauseMs = 10_000;
+const maxPauseMs = 10_000;
 
 /**
  * One model turn: claim, stream, commit. Repeatable: a committed turn returns its result, an interrupted one
@@ -166,5 +166,5 @@ async function release(deps: TurnDependencies, turn: ClaimedTurn): Promise<void>
 
 /** 0.5 s, doubled with each attempt at the turn up to 10 s: an outage is waited for until the response's deadline. */
 function pauseMs({ attempt: number }: ClaimedTurn): number {
-  return Math.min(250 * 2 ** number, longestPauseMs);
+  return Math.min(250 * 2 ** number, maxPauseMs);
 }
