@@ -166,7 +166,7 @@ class SlackSource implements Source {
     const { messages, hasMore } = page;
     const address = `${await this.#client.workspace(signal)}/archives/${id}`;
     let { day } = state;
-    /** Of a day that goes on, before the next older one that has a message; null: none has. */
+    /** @param older the next day with a message, which ends the one until now; null: there is none */
     const endDay = (older: string | null) => {
       if (day !== null && channel !== undefined) {
         documents.push(dayDocument(channel, day, address));
