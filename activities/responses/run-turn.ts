@@ -110,7 +110,10 @@ async function stream(
       signal: stop.signal,
       saveRunId: (id) => {
         runId = id;
-        return deps.unitOfWork.inTenant(turn.tenantId, (em) => saveRunId(em, turn, id));
+        return commitWithRetry(
+          () => deps.unitOfWork.inTenant(turn.tenantId, (em) => saveRunId(em, turn, id)),
+          stop.signal,
+        );
       },
     });
   } catch (error) {
