@@ -29,6 +29,7 @@ let asked: number;
 
 const finish = (reason: 'stop' | 'tool_calls'): ModelPart => ({ type: 'finish', reason, usage });
 const found: NameRecogniser['find'] = (_url, _language, texts) => Promise.resolve(texts.map(() => []));
+const redacted: LongTextRedactor['redact'] = (...given) => longTexts.redact(...given);
 const models: ModelGateway = {
   async *stream() {
     asked += 1;
@@ -46,7 +47,7 @@ afterAll(() => engine.stop());
 beforeEach(() => {
   said = [{ type: 'text', text: 'The moon.' }, finish('stop')];
   find = found;
-  redact = longTexts.redact;
+  redact = redacted;
   afterModel = () => {};
   asked = 0;
 });
@@ -137,7 +138,7 @@ it('a long prompt for which no thread is free in time waits as well', async () =
   await lengthen(id);
   redact = () => Promise.reject(new TooBusy());
   await expect(attempt(id)).rejects.toMatchObject({ type: 'services_unavailable' });
-  redact = longTexts.redact;
+  redact = redacted;
   expect(await attempt(id)).toMatchObject({ next: 'done', end: { status: 'completed' } });
   expect(await outcomesOf(id)).toEqual(['aborted', 'committed']);
 });
@@ -194,7 +195,7 @@ it('a defect on the way to the model still counts as a crash', async () => {
   await lengthen(id);
   redact = () => Promise.reject(new Error('defect'));
   await expect(attempt(id)).rejects.toThrow('defect');
-  redact = longTexts.redact;
+  redact = redacted;
   await attempt(id);
   expect(await outcomesOf(id)).toEqual(['crashed', 'committed']);
 });

@@ -96,12 +96,11 @@ it('a database that fails once while tools are searched has the model asked no s
   // The first transaction after the model stores the values of the query, the second one searches.
   let until = 0;
   afterwards = () => (until = 2);
-  const failing = Object.assign(Object.create(unitOfWork) as typeof unitOfWork, {
-    inTenant: ((...given) =>
-      until-- === 1
-        ? Promise.reject(Object.assign(new Error('shutdown'), { code: '57P01' }))
-        : unitOfWork.inTenant(...given)) as typeof unitOfWork.inTenant,
-  });
+  const once: typeof unitOfWork.inTenant = (...given) =>
+    until-- === 1
+      ? Promise.reject(Object.assign(new Error('shutdown'), { code: '57P01' }))
+      : unitOfWork.inTenant(...given);
+  const failing = Object.assign(Object.create(unitOfWork) as typeof unitOfWork, { inTenant: once });
   const before = requests.length;
   await turnOf(id, 0, { unitOfWork: failing });
   afterwards = () => {};
