@@ -24,7 +24,9 @@ export const toolsDefects: readonly Defect[] = [
   {
     name: 'a name that approves whatever a server lists under it later',
     file: 'domain/capabilities/tools/apply-discovery.ts',
-    replace: [["tool.approvedHash == null && server.enabledTools.includes('*')", 'tool.approvedHash == null']],
+    replace: [
+      ["tool.approvedHash == null && server.enabledTools.includes('*')", 'tool.approvedHash == null'],
+    ],
     test: 'test/api/tool-approval.test.ts',
     caughtBy: 'is not approved under a name that was enabled',
   },

@@ -48,7 +48,7 @@ it('a response whose instructions, definitions of tools and approved call are al
     'select request::text as request from responses where id = $1',
     [answer.body.data.id],
   );
-  const [{ request = '' } = {}] = rows;
+  const request = rows[0]?.request ?? '';
   expect(request.match(/\[EMAIL_\w{12}\]/g)).toHaveLength(3);
   expect(request).not.toContain('@example.org');
 });
