@@ -332,7 +332,7 @@ describe('the cross-tenant functions', () => {
       },
       {
         name: 'event_chains',
-        columns: ['last_event_id', 'last_transaction_id', 'retained_from', 'tenant_id'],
+        columns: ['cleared_to', 'last_event_id', 'last_transaction_id', 'retained_from', 'tenant_id'],
       },
       { name: 'event_dedupe', columns: ['created_at', 'tenant_id'] },
       { name: 'events', columns: ['id', 'tenant_id', 'transaction_id'] },

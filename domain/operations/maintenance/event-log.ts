@@ -25,17 +25,17 @@ export const anchorLog: Sweep = {
 /** Drops the months of the event log whose retention is over. */
 export const dropLog: Sweep = {
   async run(deps, round) {
-    const { dropped, failed, more, failedTenants } = await dropOldEvents(
+    const { dropped, failed, next, failedTenants } = await dropOldEvents(
       deps.purge,
       deps.eventRetentionDays,
-      () => round.mayGoOn(),
+      turnsOf(round),
     );
     if (dropped > 0) {
       // Anchors the new first links of the chains while the drop explains them; the hourly sweep does the rest.
       await anchorChains(deps, deps.eventRetentionDays, { mayGoOn: () => round.mayGoOn() });
     }
     const named = failedTenants.length === 0 ? {} : { failedTenants };
-    return { done: dropped, failed, next: more ? [] : null, ...named };
+    return { done: dropped, failed, next: next === null ? null : [next], ...named };
   },
 };
 

@@ -47,6 +47,7 @@ import { Migration20261127120000 } from '#domain/operations/schema/migrations/si
 import { Migration20261127120100 } from '#domain/operations/schema/migrations/source-documents/Migration20261127120100.ts';
 import { Migration20261128200000 } from '#domain/operations/schema/migrations/sign-in/Migration20261128200000.ts';
 import { Migration20261129180000 } from '#domain/operations/schema/migrations/vector-lists/Migration20261129180000.ts';
+import { Migration20261130160000 } from '#domain/operations/schema/migrations/events/Migration20261130160000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -97,6 +98,7 @@ export const migrationsList = [
   { name: 'Migration20261127120100', class: Migration20261127120100 },
   { name: 'Migration20261128200000', class: Migration20261128200000 },
   { name: 'Migration20261129180000', class: Migration20261129180000 },
+  { name: 'Migration20261130160000', class: Migration20261130160000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

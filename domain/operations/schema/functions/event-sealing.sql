@@ -37,10 +37,10 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
       order by e.transaction_id, e.id limit 10000) u) l
 $$;
 
--- Tenants whose chains retain events older than p_before.
+-- Tenants that have, or may have, something of their log left that is older than p_before.
 create or replace function app.list_event_tenants(p_before timestamptz) returns table (tenant_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-  select c.tenant_id from public.event_chains c where c.retained_from < p_before
+  select c.tenant_id from public.event_chains c where c.cleared_to < p_before
 $$;
 
 -- Tenants with a chain, in the order of their ids.

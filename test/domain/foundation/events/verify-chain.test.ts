@@ -229,7 +229,7 @@ describe('retention', () => {
       expect(await dropOldEvents(deps.purge, 20)).toEqual({
         dropped: 0,
         failed: 1,
-        more: false,
+        next: null,
         failedTenants: [late.tenantId],
       });
       const askOwn: Ask = async <Row extends object>(text: string, values: unknown[]) =>
