@@ -11,7 +11,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache');
 process.env['MALLOC_ARENA_MAX'] ??= memorySettings.MALLOC_ARENA_MAX;
 
 /** Files that the other processes run in about the time of one kill suite. */
-const filesBetween = 33;
+const filesBetween = 25;
 
 /**
  * The kill suites wait more than they work: left to the end they would wait alone, and side by side their servers would
@@ -36,13 +36,13 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/machine-slot.ts'],
-    // The Temporal SDK is native code, and tests signal processes: no threads. Four processes share the files, so that
+    // The Temporal SDK is native code, and tests signal processes: no threads. Three processes share the files, so that
     // each loads what most files need once.
     pool: 'forks',
     isolate: false,
     // Node runs everything here as it is: nothing has to be transformed, and what it has compiled stays cached.
     experimental: { viteModuleRunner: false },
-    maxWorkers: 4,
+    maxWorkers: 3,
     sequence: { sequencer: KillsApart },
     // A machine that runs other things, too, may take its time; what never comes fails all the same.
     testTimeout: 180_000,

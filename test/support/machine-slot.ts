@@ -7,7 +7,7 @@ import { holdUdpPort } from './udp-port.ts';
  * Concurrent runs share the machine: a file waits for one of as many slots as a run has processes, each the
  * UDP port of that number.
  */
-const slots = [9_801, 9_802, 9_803, 9_804];
+const slots = [9_801, 9_802, 9_803];
 const maxWaitMs = 300_000;
 
 /** A process that once got none, because other programs hold them all, does not try again. */
