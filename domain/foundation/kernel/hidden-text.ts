@@ -149,7 +149,8 @@ function codeBefore(text: string, at: number): number {
   return text.codePointAt(isLow ? at - 2 : at - 1) ?? 0;
 }
 
-function isHidden(code: number): boolean {
+/** Whether a code point is invisible to people; some languages and emoji need it all the same. */
+export function isHidden(code: number): boolean {
   return hidden.test(String.fromCodePoint(code));
 }
 

@@ -1,4 +1,5 @@
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { isHidden } from '#domain/foundation/kernel/hidden-text.ts';
 import { withoutOverlaps, recognise, type Search } from '#domain/governance/recognition/recognise.ts';
 import type { Finding } from '#domain/governance/recognition/pii-kinds.ts';
 import { tokenOf, tokenPattern, type TokenKind } from './pii-tokens.ts';
@@ -171,18 +172,25 @@ function isJson(text: string): boolean {
   }
 }
 
-const unit = /\\(?:u[0-9a-fA-F]{4}|.)|[^\\]/gs;
+/** A character of a literal; one beyond the first 65,536 may be written as two escapes of six characters. */
+const character =
+  /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u[0-9a-fA-F]{4}|.)|[^\\]/gs;
 
-/** The decoded text of a literal, and the offset of each of its units in the literal; one more for the end. */
+/**
+ * The decoded text of a literal without hidden characters that are written as escapes, which would hide personal data;
+ * and the offset of each of its units in the literal, one more for the end.
+ */
 function decode(literal: string): { decoded: string; offsets: number[] } {
   if (!literal.includes('\\')) {
     return { decoded: literal, offsets: Array.from({ length: literal.length + 1 }, (_, i) => i) };
   }
   let decoded = '';
   const offsets: number[] = [];
-  for (const match of literal.matchAll(unit)) {
-    offsets.push(match.index);
-    decoded += match[0].length === 1 ? match[0] : (JSON.parse(`"${match[0]}"`) as string);
+  for (const { 0: form, index } of literal.matchAll(character)) {
+    const text = form.length === 1 ? form : (JSON.parse(`"${form}"`) as string);
+    if (form.length > 1 && isHidden(text.codePointAt(0) ?? 0)) continue;
+    for (let at = 0; at < text.length; at += 1) offsets.push(index + 6 * at);
+    decoded += text;
   }
   offsets.push(literal.length);
   return { decoded, offsets };

@@ -129,6 +129,15 @@ describe('JSON', () => {
     expect(JSON.parse(shown.arguments)).toEqual({ to: 'anna@example.org' });
   });
 
+  it('is found between hidden characters that are written as escapes', () => {
+    const text =
+      '{"a":"anna.meier\\u200b@example.org","b":"4111 1111 1111 1111\\udb40\\udc61","c":"4111\\udb40\\udc61 1111 1111 1111"}';
+    const redacted = JSON.parse(redactor().maybeJson(text)) as Record<string, string>;
+    expect(redacted['a']).toMatch(/^\[EMAIL_\w+\]$/);
+    expect(redacted['b']).toMatch(/^\[CARD_\w+\]/);
+    expect(redacted['c']).toMatch(/^\[CARD_\w+\]$/);
+  });
+
   it('has a string for a number, which comes back as the number, also from a copy by a model', () => {
     const used = redactor();
     const text = used.maybeJson('{"card": 4111111111111111, "again": "4111111111111111"}');
