@@ -54,11 +54,13 @@ async function attempt(
     const turn = await screenPrompt(deps, claimed);
     const startedAt = performance.now();
     const streamed = await stream(deps, turn, stop);
-    // Its text is published: the model is not asked again because its calls cannot be screened or answered yet.
-    const outcome = await commitWithRetry(
+    // The model is not asked again because its calls cannot be screened or answered yet.
+    const answered = commitWithRetry(
       async () => searchTools(deps, turn, await screenCalls(deps, turn, streamed)),
       stop.signal,
     );
+    // A thread for long texts may be waited for beyond the shutdown of this worker.
+    const outcome = await Promise.race([answered, ActivityContext.current().cancelled]);
     const result = await commit(deps, turn, { outcome, abandoned: stop.signal });
     hitFailpoint('turn.after_commit');
     deps.metrics.modelTurn({ outcome: 'committed', seconds: (performance.now() - startedAt) / 1_000 });
@@ -141,7 +143,10 @@ async function handleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: u
   if (error instanceof ModelFailure) {
     deps.metrics.modelTurn({ outcome: error.code, seconds: 0 });
     try {
-      const verdict = await deps.unitOfWork.inTenant(turn.tenantId, (em) => failTurn(em, turn, error));
+      const verdict = await commitWithRetry(
+        () => deps.unitOfWork.inTenant(turn.tenantId, (em) => failTurn(em, turn, error)),
+        ActivityContext.current().cancellationSignal,
+      );
       if (verdict.kind === 'failed') {
         return { next: 'done', calls: [], end: { status: 'failed', reason: verdict.code } };
       }

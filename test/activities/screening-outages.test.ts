@@ -167,6 +167,23 @@ it('a worker that shuts down while no thread is free for a long prompt releases 
   expect(await outcomesOf(id)).toEqual(['aborted']);
 });
 
+it('a worker that shuts down while no thread is free for long calls releases the turn at once', async () => {
+  const id = await accept();
+  const environment = new MockActivityEnvironment();
+  const query = 'Ada '.repeat(10_000);
+  said = [
+    { type: 'tool_call', name: 'knowledge_search', arguments: JSON.stringify({ query }), state: null },
+    finish('tool_calls'),
+  ];
+  redact = () => {
+    environment.cancel('WORKER_SHUTDOWN');
+    return new Promise(() => {});
+  };
+  await expect(attempt(id, environment)).rejects.toMatchObject({ type: 'worker_shutdown' });
+  expect(asked).toBe(1);
+  expect(await outcomesOf(id)).toEqual(['aborted']);
+});
+
 it('a response that ends while its prompt cannot be screened has used nothing', async () => {
   const id = await accept();
   const usages: unknown[] = [];

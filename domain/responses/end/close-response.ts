@@ -51,7 +51,10 @@ export async function closeResponse(
   }
 }
 
-/** The deadline runs from the first turn, which may begin at any moment: no look comes later than that deadline. */
+/**
+ * The deadline runs from the first turn, which may begin at any moment: a look comes no later than it, or some seconds
+ * after it where it is short, since each look is an activity.
+ */
 function queuedLookMs({ governance }: Response): number {
   return Math.max(minQueuedLookMs, governance.limits.timeout_seconds * 1_000);
 }
