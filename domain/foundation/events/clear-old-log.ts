@@ -21,8 +21,11 @@ interface OldRows {
   onlyIf?: string;
   /** Columns that are set to null; without them the row is deleted. */
   clears?: readonly string[];
-  /** Others may change them meanwhile: a row that has moved would be missed. */
-  isLocked?: boolean;
+  /**
+   * Others may change them meanwhile, and a statement does not see what was changed while it waited: it is repeated from
+   * the beginning until it finds nothing.
+   */
+  isChanged?: boolean;
   /** Of a batch, when it is less than others. */
   maxRows?: number;
 }
@@ -46,7 +49,7 @@ const rest: readonly OldRows[] = [
   })),
   { table: 'event_resource_counts', order: [['starts_at', 'timestamptz']] },
   // Notifications are deleted before the events that they refer to.
-  { table: 'notifications', order: [['event_id', 'uuid']], isLocked: true },
+  { table: 'notifications', order: [['event_id', 'uuid']], isChanged: true },
   // Events that were never in a monthly partition.
   { table: 'events_past', order: [['id', 'uuid']] },
 ];
@@ -68,8 +71,12 @@ export async function clearOldLog(clearing: Clearing, tenantId: string): Promise
       const batch = await purge.inTenant(tenantId, (em) =>
         takeBatch(em, { rows, tenantId, before, low, size }),
       );
+      const { done } = batch;
+      if (rows.isChanged === true) {
+        return { done, more: done > 0 };
+      }
       low = batch.last;
-      return { done: batch.done, more: batch.done === size };
+      return { done, more: done === size };
     };
   };
   const cut = async () => {
@@ -119,7 +126,7 @@ async function takeBatch(
   batch: { rows: OldRows; tenantId: string; before: string; low: readonly string[]; size: number },
 ): Promise<{ done: number; last: readonly string[] }> {
   const { tenantId, before, low, size } = batch;
-  const { table, order, onlyIf, clears, isLocked = false } = batch.rows;
+  const { table, order, onlyIf, clears } = batch.rows;
   const names = order.map(([column]) => column);
   const end = order[0]?.[1] === 'uuid' ? 'app.first_id(?::timestamptz)' : '?::timestamptz';
   const conditions = [
@@ -141,7 +148,7 @@ async function takeBatch(
     `with page as materialized (
        select r.ctid as at, ${names.map((name) => `r.${name}`).join(', ')} from ${table} r
        where ${conditions.join(' and ')}
-       order by ${names.map((name) => `r.${name}`).join(', ')} limit ${size}${isLocked ? ' for update' : ''}),
+       order by ${names.map((name) => `r.${name}`).join(', ')} limit ${size}),
      gone as (${change} where ctid = any (array(select at from page)))
      select (count(*) over ())::int as done, to_jsonb(array[${place}]) as place
      from page p order by ${names.map((name) => `p.${name} desc`).join(', ')} limit 1`,
