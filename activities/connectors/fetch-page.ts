@@ -152,8 +152,9 @@ export async function fetchPage(
           },
         });
       } catch (error) {
-        // After the pause the limit may be enough for all of them, where others have used much of it.
-        if (!isPause(error) || (cutEnd === null && fresh.length >= 1.5 * repeated.length)) {
+        // After the pause the limit may be enough for all of them, where others have used all or much of it.
+        const isOfOthers = left.size === repeated.length || fresh.length >= 1.5 * repeated.length;
+        if (!isPause(error) || (cutEnd === null && isOfOthers)) {
           throw error;
         }
         asksForPause = error;

@@ -1,14 +1,17 @@
 import { z } from 'zod';
 
-/** @param otherwise what a run lists while the last complete listing is recent */
-export function relistHours(otherwise: string) {
+/**
+ * @param otherwise what a run lists while the last complete listing is recent
+ * @param deletions how these are found
+ */
+export function relistHours(otherwise: string, deletions = 'Deletions are found by complete listings only.') {
   return z
     .int()
     .min(0)
     .max(720)
     .default(24)
     .describe(
-      `A run lists everything when the last complete listing is older than so many hours, and ${otherwise} otherwise. Deletions are found by complete listings only. 0: each run.`,
+      `A run lists everything when the last complete listing is older than so many hours, and ${otherwise} otherwise. ${deletions} 0: each run.`,
     );
 }
 

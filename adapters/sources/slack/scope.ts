@@ -17,7 +17,10 @@ export const slackScope = z.strictObject({
     .max(3_650)
     .default(365)
     .describe('Messages that are older are not read; a thread is as old as its first message.'),
-  relist_hours: relistHours('the last seven days'),
+  relist_hours: relistHours(
+    'the last seven days',
+    'Deletions of older messages, and of whole threads, are found by complete listings only.',
+  ),
   max_documents: maxDocuments('documents'),
 });
 
