@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { screenPrompt } from '#activities/responses/screen-prompt.ts';
 import { screen } from '#activities/responses/screening.ts';
@@ -8,6 +9,7 @@ import { piiSettings } from '#domain/governance/policy/pii-settings.ts';
 import { showRestored } from '#domain/conversations/threads/show-restored.ts';
 import { newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { createResponse } from '#domain/responses/accept/create-response.ts';
+import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import { deleteResponse } from '#domain/responses/end/delete-response.ts';
 import { inspectResponse } from '#domain/responses/read/inspect-response.ts';
 import { listInputItems } from '#domain/responses/read/list-input-items.ts';
@@ -21,6 +23,8 @@ import { addMember, secrets } from '../../../support/world.ts';
 const value = 'anna.meier@example.org';
 const said = `Write to ${value}.`;
 const input = [{ type: 'message' as const, role: 'user' as const, text: said }];
+/** The prompt as an activity sends it. */
+const sent = (turn: ClaimedTurn) => new MockActivityEnvironment().run(() => screenPrompt(parts(), turn));
 const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
 const names = { find: () => Promise.resolve([]) };
 
@@ -78,7 +82,7 @@ describe('an inspection', () => {
   it('shows values to principals who may see them', async () => {
     const id = await engine.create({ input });
     const attempt = await engine.attempt(id);
-    const received = (await screenPrompt(parts(), attempt.turn)).messages.at(-1) as { text: string };
+    const received = (await sent(attempt.turn)).messages.at(-1) as { text: string };
     await attempt.say(received.text);
     await attempt.commit();
     const { record } = await engine.act((ctx) => inspectResponse(ctx, { responseId: id }));
@@ -103,7 +107,7 @@ describe('a restarted response', () => {
     const again = await restart(id);
     expect(again.platform.governance_applied.pii).toMatchObject({ mode: 'redact' });
     const { turn } = await engine.attempt(again.id);
-    const prompt = await screenPrompt(parts(), turn);
+    const prompt = await sent(turn);
     expect(prompt.messages.at(-1)).toMatchObject({
       text: expect.stringMatching(/^Write to \[EMAIL_\w+\]\.$/),
     });
@@ -141,7 +145,7 @@ describe('screening', () => {
       calls: [{ callId: 'c', name: 'f', arguments: '{}', state: { id: 'c' } }],
     });
     const messages = [thought('Tides.'), thought(said), turn.messages.at(-1)!];
-    const prompt = await screenPrompt(parts(), { ...turn, messages });
+    const prompt = await sent({ ...turn, messages });
     expect(JSON.stringify(prompt.messages)).not.toContain(value);
     expect(prompt.messages[0]).toEqual(messages[0]);
     expect(prompt.messages[1]).toEqual({
