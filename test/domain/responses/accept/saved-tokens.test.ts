@@ -24,7 +24,8 @@ const value = 'anna.meier@example.org';
 const said = `Write to ${value}.`;
 const input = [{ type: 'message' as const, role: 'user' as const, text: said }];
 /** The prompt as an activity sends it. */
-const sent = (turn: ClaimedTurn) => new MockActivityEnvironment().run(() => screenPrompt(parts(), turn));
+const sent = async (turn: ClaimedTurn) =>
+  (await new MockActivityEnvironment().run(() => screenPrompt(parts(), turn))) as ClaimedTurn;
 const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
 const names = { find: () => Promise.resolve([]) };
 
