@@ -29,7 +29,7 @@ export function signInLimits(
   };
 }
 
-/** A limit whose key is a client's address in full. */
+/** A limit for a client's address, which is given in full and counted with its network. */
 export function perAddress(limit: number, message: string): Limit {
   const of = perMinute(limit, message);
   return (address) => of(addressKey(address));
